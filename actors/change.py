@@ -1,14 +1,14 @@
 """A change: the transaction of one turn, the facts that hold after its commit, and the effects that must follow it.
 
 A turn checks, then runs one function in a transaction, and gives it the change: `account.change(_bookmark, status.id)`
-(`commands/bookmarks.py` is the shortest example, `commands/relations.py` a longer one).
+(`commands/bookmarks.py` is the shortest example, `commands/relations.py` a longer example).
 
 The function writes rows through `change.db`, and names the consequences: facts to publish, and effects to execute.
 `EntityActor` does the rest in this order. The last statement of the transaction writes promises into the outbox: of the
 effects, and of the facts in case the turn crashes. After the commit the facts are applied to the caches, awake actors
-are notified, and the promises of the facts are deleted. A turn can't forget a step, nor take one for a transaction that
-failed: each try of the transaction begins with a new change. An answer that is a refusal rolls the transaction back,
-unless `commit_refusal` has returned it: some refusals must be stored.
+are notified, and the promises of the facts are deleted. A turn can't forget a step, nor take a step for a transaction
+that failed: each try of the transaction begins with a new change. An answer that is a refusal rolls the transaction
+back, unless `commit_refusal` has returned it: some refusals must be stored.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Transaction:
         self.facts += facts
 
     def promise(self, *promises: Promise) -> None:
-        """Execute effects after the commit, those of one partition in the given order."""
+        """Execute effects after the commit, the effects of each partition in the given order."""
         self.promises += promises
 
     async def notify(self, *news: NewNotification) -> list[Notification]:

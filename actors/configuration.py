@@ -1,7 +1,8 @@
 """Settings: one schema for all the ways in which an operator can set them.
 
-`supervision/settings/` reads them from the command line, the environment and a file. They are in groups, so that a
-function says which it depends on. A group that needs the name of the server or its folder is one of `ServerSettings`.
+`supervision/settings/` reads them from the command line, the environment and a file. They are in groups, so that the
+type of a parameter names the group that a function depends on. A group that needs the name of the server or its folder
+is a subclass of `ServerSettings`.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from .rules.mailboxes import is_mailbox, spelled
 from .rules.usernames import RESERVED
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-# Top-level domains that lead nowhere, RFC 2606: on no other server may requests leave for private addresses.
+# Top-level domains that lead nowhere (RFC 2606). Only servers below them may send requests to private addresses.
 TEST_DOMAINS = {"test", "localhost", "example", "invalid"}
-# A server that listens on one of these listens on both loopback addresses: clients resolve `localhost` to either.
+# For each of these hosts a server listens on both loopback addresses: clients resolve `localhost` to either address.
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 HOST = re.compile(r"[^\s/:@\[\]]+")
-# As other programs do: people who write `::` mean all addresses.
+# As in other programs, `::` means all addresses of IPv4 and IPv6.
 ANY = {"::": ("0.0.0.0", "::")}  # noqa: S104  # the operator has chosen it
 
 
@@ -44,7 +45,7 @@ def setting(default: object, meaning: str, right: str, **bounds: Any) -> Any:
 
 
 def _from_commas(value: object) -> object:
-    """Return the list of `a, b`, as the environment and the command line write one."""
+    """Return the list of `a, b`, the form in the environment and on the command line."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -106,9 +107,9 @@ Secret = Annotated[SecretStr | None, BeforeValidator(_nothing_if_empty)]
 
 
 class SettingsGroup(BaseModel):
-    """A group of settings. They can't be changed, so that all who have them see the same.
+    """A group of settings. They can't be changed, so that all parts of the program see the same values.
 
-    Only `Settings`, which has all of them, is made. Pydantic builds nothing for the groups alone.
+    Only `Settings`, which has all groups, is instantiated, so pydantic builds no validators for the groups.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)
@@ -155,14 +156,14 @@ class ServerSettings(SettingsGroup):
     )
     node: str = setting(
         "main",
-        "The name of this server process among those on one database, the same at each start: it processes the videos"
-        " that it has received itself.",
+        "The name of this server process, unique among the servers on one database, and the same at each start: it"
+        " processes the videos that it has received itself.",
         "1 to 16 of the characters a-z, 0-9 and -",
         pattern=NODE_NAME.pattern,
     )
     domain: Text = setting(
         None,
-        "The server's name in handles and links. Without one a server on a loopback address is `localhost:PORT`.",
+        "The server's name in handles and links. Without a domain a server on a loopback address is `localhost:PORT`.",
         "a domain name without scheme or path, such as social.example.org or localhost:3000",
     )
 
@@ -239,7 +240,7 @@ class ServerSettings(SettingsGroup):
 
     @property
     def listens(self) -> tuple[tuple[str, int], ...]:
-        """The addresses to bind: both loopback ones for any of their names, and those of IPv4 too for `::`."""
+        """The addresses to bind: both loopback addresses for each of their names; for `::` also IPv4."""
         hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else ANY.get(self.host, (self.host,))
         ports = (self.port,) if self.tls_redirect_port is None else (self.port, self.tls_redirect_port)
         return tuple((host, port) for port in ports for host in hosts)
@@ -270,7 +271,7 @@ class StorageSettings(ServerSettings):
     )
     s3_endpoint: Text = setting(
         None,
-        "The address of the store that speaks S3. Without one it is Amazon's.",
+        "The address of the store that speaks S3. Without it, Amazon's is used.",
         "a URL such as https://objects.example.org or http://127.0.0.1:9000",
         pattern=r"^https?://[^/?#\s]+(/[^?#\s]*)?$",
     )
@@ -280,7 +281,7 @@ class StorageSettings(ServerSettings):
     s3_secret_key: Secret = setting(None, "The secret of that key.", "the secret of a key")
     media_url: Text = setting(
         None,
-        "Where people get media files: below this address are the files `media/…` of the bucket. Without one this"
+        "Where people get media files: below this address are the files `media/…` of the bucket. Without it this"
         " server passes them on.",
         "a URL such as https://media.example.org",
         pattern=r"^https?://[^?#\s]+$",
@@ -365,7 +366,7 @@ class SignUpSettings(SettingsGroup):
     )
     dns_servers: NameServers = setting(
         (),
-        "The DNS servers that are asked for this. Without any those that the machine asks.",
+        "The DNS servers that are asked for this. Without them, the DNS servers that the machine uses.",
         "addresses with commas between, each with a port or not, such as 192.0.2.53, 127.0.0.1:5353",
         max_length=5,
     )
@@ -382,7 +383,7 @@ class MailSettings(ServerSettings):
 
     smtp_host: Text = setting(
         None,
-        "The server that takes mails. Without one no mail is sent.",
+        "The server that takes mails. Without it no mail is sent.",
         "a name or an IP address, without scheme and port, such as mail.example.org",
     )
     smtp_port: int = setting(587, "The TCP port of that server.", "a number from 1 to 65535", ge=1, le=65535)
@@ -395,7 +396,7 @@ class MailSettings(ServerSettings):
     smtp_password: Secret = setting(None, "The password to log in with there.", "a password")
     mail_from: Text = setting(
         None,
-        "The address that mails come from. Without one it is `noreply` at the domain.",
+        "The address that mails come from. Without it, mails come from `noreply` at the domain.",
         "an e-mail address such as troupe@example.org",
     )
 
@@ -456,15 +457,15 @@ class FederationSettings(SettingsGroup):
     )
     federation_tally_delay: float = setting(
         180.0,
-        "Seconds for which votes are gathered before other servers are told of them.",
+        "Seconds for which votes are gathered before they are sent to other servers.",
         "a number from 0 to 86400",
         ge=0,
         le=86400,
     )
     authorized_fetch: bool = setting(
         False,
-        "Whether other servers must sign their requests to read profiles and posts of this one, so that blocked servers"
-        " can't. Pages for browsers stay open.",
+        "Whether other servers must sign their requests to read profiles and posts of this server, so that blocked"
+        " servers can't. Pages for browsers stay open.",
         "true or false",
     )
 
@@ -477,8 +478,8 @@ class ContentSettings(ServerSettings):
     )
     translation_url: Text = setting(
         None,
-        "The address of a LibreTranslate server that translates posts, also a private one, and with plain http. Without"
-        " one no post is translated.",
+        "The address of a LibreTranslate server that translates posts, also at a private address, and with plain http."
+        " Without it no post is translated.",
         "a URL such as http://127.0.0.1:5000 or https://translate.example.org",
     )
     translation_key: Secret = setting(None, "The key that this server asks for, if it does.", "a key")
@@ -497,7 +498,7 @@ class ContentSettings(ServerSettings):
     trends_review: bool = setting(
         True,
         "Whether hashtags, links and posts trend only after staff has allowed them, with `troupe tags allow`,"
-        " `troupe links allow` and `troupe posts allow`. Forbidden ones never do.",
+        " `troupe links allow` and `troupe posts allow`. Forbidden hashtags, links and posts never trend.",
         "true or false",
     )
 
@@ -549,17 +550,17 @@ class RequestSettings(ServerSettings):
     )
     test_hosts: Names = setting(
         (),
-        "For tests alone: other servers that may have private addresses, plain http and ports of their own. For one"
-        " that no name server knows, `peer.test=127.0.0.1:8443` says where it is. Refused unless the server's own"
-        " domain is under `.test`, `.localhost`, `.example` or `.invalid`.",
-        "names with commas between, such as gts.test, push.test, on a server whose own domain is one of tests too",
+        "For tests alone: other servers that may have private addresses, plain http and ports of their own. For a"
+        " server that no name server knows, `peer.test=127.0.0.1:8443` gives its address. Refused unless the domain of"
+        " this server is under `.test`, `.localhost`, `.example` or `.invalid`.",
+        "names with commas between, such as gts.test, push.test, on a server whose own domain is for tests too",
     )
 
     @field_validator("test_hosts")
     @classmethod
     def _ascii_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         named_hosts(value)  # refuses wrong places
-        written = (one.partition("=") for one in value)
+        written = (host.partition("=") for host in value)
         return tuple(_without_port(ascii_domain(name)) + equals + place for name, equals, place in written)
 
     @model_validator(mode="after")
@@ -581,8 +582,8 @@ class OperationSettings(SettingsGroup):
     )
     timeline_memory: int = setting(
         256,
-        "MiB that all awake timelines may hold together, about. Beyond it, those that were not read for the longest"
-        " time are put to sleep and read from the database when they are wanted.",
+        "MiB that all awake timelines may hold together, about. Beyond it, the least recently read timelines are put to"
+        " sleep, and read from the database when they are needed.",
         "a number from 16 to 65536",
         ge=16,
         le=65536,
@@ -598,7 +599,7 @@ class OperationSettings(SettingsGroup):
     metrics: Annotated[MetricsPlace, BeforeValidator(_metrics_place)] = setting(
         None,
         "Where metrics and health are read, apart from the public address: an IP address with a port, or the path of a"
-        " Unix socket. Without one there are no metrics. They are shown to every program that can connect there.",
+        " Unix socket. Without it there are no metrics. They are shown to every program that can connect there.",
         "an IP address of this machine with a port, such as 127.0.0.1:9100, or a path such as /run/troupe/metrics.sock",
     )
     shutdown_grace: float = setting(
@@ -624,12 +625,12 @@ class LogSettings(ServerSettings):
     )
     log_file: MaybePath = setting(
         None,
-        "With `file`: the path. Without one it is `troupe.log` in the data folder.",
+        "With `file`: the path. By default it is `troupe.log` in the data folder.",
         "a path in a folder that this user may write, such as /var/log/troupe/troupe.log",
     )
     log_file_size: int = setting(
         50,
-        "MiB after which a new log file begins. The older ones are `troupe.log.1`, `troupe.log.2` and so on.",
+        "MiB after which a new log file begins. The older files are `troupe.log.1`, `troupe.log.2` and so on.",
         "a number from 1 to 65536",
         ge=1,
         le=65536,
@@ -652,7 +653,7 @@ class LogSettings(ServerSettings):
         return self.log_file or self.data / "troupe.log"
 
 
-# The order of the handbook is that of the fields: pydantic has those of the last base first.
+# The order of the handbook is the order of the fields: pydantic puts the fields of the last base first.
 class Settings(
     LogSettings, OperationSettings, RequestSettings, ContentSettings, FederationSettings, AccessSettings, MailSettings,
     SignUpSettings, AboutSettings, StorageSettings, ServerSettings,
@@ -680,7 +681,7 @@ class Settings(
         return self.model_copy(update=dict(values)) if values else self
 
 
-# Answers ask for both again and again, of one domain.
+# Cached, because each answer needs both, mostly of the same domain.
 @lru_cache(maxsize=64)
 def _base_url(local_domain: str, encrypts: bool) -> str:
     return f"{'https' if encrypts or _is_secure(local_domain) else 'http'}://{local_domain}"

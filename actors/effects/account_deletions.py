@@ -1,4 +1,4 @@
-"""Erasing the rows of a deleted account, one batch after the other, each in a turn of its actor."""
+"""Erasing the rows of a deleted account, batch after batch, each in a turn of its actor."""
 
 from __future__ import annotations
 

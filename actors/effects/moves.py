@@ -41,7 +41,7 @@ def moving(account_id: int) -> str:
 
 @executes("move", MoveFollowers, MAIN_QUEUE)
 async def move_followers(context: EffectContext, effect: MoveFollowers, attempt: Attempt) -> None:
-    """Move the followers one by one. After a crash some are moved again, which changes nothing."""
+    """Move each follower in turn. After a crash some are moved again, which changes nothing."""
     after = 0
     while batch := await context.database.read(moves.local_followers, effect.account, after, AT_ONCE):
         for follower in batch:

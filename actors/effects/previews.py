@@ -86,7 +86,10 @@ class ForgetCard(Effect):
 
 
 def preview_of(status: Status, base_url: str) -> Iterator[Promise]:
-    """Yield the promise of a card for a status with a link. Statuses with one link are processed one by one."""
+    """Yield the promise of a card for a status with a link.
+
+    Statuses with the same link are processed one after the other.
+    """
     if (link := link_of(status, base_url)) is not None and (status.card is None or status.card.url != link.url):
         partition = f"preview/{sha256(link.url.encode()).hexdigest()}"
         effect = PreviewLink(status.id, status.account_id, link.url)
@@ -119,7 +122,7 @@ async def forget_card(context: EffectContext, effect: ForgetCard, attempt: Attem
 
 
 async def _fetch(context: PreviewContext, effect: PreviewLink, attempt: Attempt) -> None:
-    """Fetch and store the card. After the last try the page counts as one with nothing to show."""
+    """Fetch and store the card. After the last try the page is treated as a page with nothing to show."""
     try:
         async with context.read(effect.url) as facts:
             await context.database.transact(_store, context, effect, facts, attempt.origin)

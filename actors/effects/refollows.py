@@ -24,7 +24,7 @@ class FollowAnew(SystemMessage[None]):
 
 @dataclass(frozen=True, slots=True)
 class AskNewActor(Effect):
-    """Make the local followers of an account, and those who ask to follow it, ask its new actor."""
+    """Make the local followers of an account, and the accounts that ask to follow it, ask its new actor."""
 
     account: int
 

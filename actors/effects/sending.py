@@ -58,7 +58,10 @@ class SendAccount(Effect):
 
 @dataclass(frozen=True, slots=True)
 class SendDeletion(Effect):
-    """Send the deletion of an account to the servers whose inboxes sort `after` this inbox. The others have it."""
+    """Send the deletion of an account to the servers whose inboxes sort `after` this inbox.
+
+    All earlier servers have it.
+    """
 
     account: int
     after: str

@@ -48,7 +48,7 @@ class ModeratedAccount(StoredFact):
         return [Promise(fact, f"moderation/{fact.account_id}", account=fact.account_id) for fact in facts]
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
-        """Make the account's actor publish its states, so that they are not published after those of a later act."""
+        """Have the account's actor publish its states, so that states of a later act are published later."""
         await facts.broadcast.runtime.ask(account_address(self.account_id), TellStates(), origin=origin)
         return []
 

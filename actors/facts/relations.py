@@ -56,9 +56,9 @@ class ChangedPairs(StoredFact):
 
     def cache(self, facts: Facts) -> None:
         """Note the stamps: waiting messages about these pairs are older than the rows that actors read afterwards."""
-        for one, other, stamp in self.stamps:
-            facts.viewers.note_stamp(one, other, stamp)
-            facts.viewers.note_stamp(other, one, stamp)
+        for account, other, stamp in self.stamps:
+            facts.viewers.note_stamp(account, other, stamp)
+            facts.viewers.note_stamp(other, account, stamp)
         for account_id in self.accounts:
             facts.accounts.drop(account_id)
 
@@ -71,8 +71,8 @@ class ChangedPairs(StoredFact):
             facts.broadcast.reread_lists(account_id)
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
-        one, *others = self.accounts
-        stamps = [(one, other, await facts.database.transact(_draw_stamp, one, other)) for other in others]
+        account, *others = self.accounts
+        stamps = [(account, other, await facts.database.transact(_draw_stamp, account, other)) for other in others]
         return [ChangedPairs(self.accounts, stamps)]
 
 
@@ -118,7 +118,7 @@ class ChangedFollowedTags(Fact):
         return [ChangedPairs((fact.account_id,)).promised_by(fact.account_id) for fact in facts]
 
 
-async def _draw_stamp(db: Connection, one: int, other: int) -> int:
-    """Return a stamp above the stamps of all committed changes of a pair, and below those of all later changes."""
-    await relations.lock_pair(db, one, other)
+async def _draw_stamp(db: Connection, account: int, other: int) -> int:
+    """Return a stamp above the stamps of all committed changes of a pair, and below the stamps of all later changes."""
+    await relations.lock_pair(db, account, other)
     return await relations.stamp(db)

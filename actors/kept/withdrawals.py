@@ -23,7 +23,7 @@ from ..shown.statuses import AccountCache, ShownStatus, StatusCache
 
 # Accounts that staff has limited. Their rows may have left the cache before the last of their events is sent.
 STATES_REMEMBERED = 10_000
-# The time of a new limit, for which any time will do: only None is compared.
+# The time of a new limit. Any time will do, because times are only compared with None.
 JUST_NOW = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,8 +46,8 @@ class Withdrawals:
     def check(self, event: Event) -> Checked:
         """Return the number of facts so far, and the event to show, or None. The event remembers both.
 
-        The event to show is the given event nearly always, or else a copy with newer records. The result is valid while
-        its number equals `facts`.
+        Nearly always the event to show is the given event; otherwise it is a copy with newer records. The result is
+        valid while its number equals `facts`.
         """
         return event.note_check((self.facts, self._latest_of(event)))
 
@@ -68,16 +68,16 @@ class Withdrawals:
             case StatusEvent(shown):
                 latest = self._shown(shown)
                 return event if latest is shown else latest and replace(event, status=latest)
-            case NotificationShown(told):
-                status = told.status and self._shown(told.status)
-                if _is_gone(self._author(told.account)) or (status is None and told.status is not None):
+            case NotificationShown(shown):
+                status = shown.status and self._shown(shown.status)
+                if _is_gone(self._author(shown.account)) or (status is None and shown.status is not None):
                     return None
-                return event if status is told.status else replace(event, notification=replace(told, status=status))
-            case ConversationShown(told):
-                last = told.last and self._shown(told.last)
-                if last is None and told.last is not None:
+                return event if status is shown.status else replace(event, notification=replace(shown, status=status))
+            case ConversationShown(shown):
+                last = shown.last and self._shown(shown.last)
+                if last is None and shown.last is not None:
                     return None
-                return event if last is told.last else replace(event, conversation=replace(told, last=last))
+                return event if last is shown.last else replace(event, conversation=replace(shown, last=last))
             case _:
                 return event
 

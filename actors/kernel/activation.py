@@ -1,4 +1,4 @@
-"""Loading: an actor that has mail gets an incarnation, which is made anew and filled from rows."""
+"""Loading: an actor with messages in its mailbox gets a new incarnation, which is filled from rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Activation:
         self._unavailable = pool.services.unavailable
         self._work = work
         self._recovery = recovery
-        self.restarts = 0  # incarnations that were made in the place of another one
+        self.restarts = 0  # incarnations that replaced another incarnation
 
     def begin(self, cell: Cell) -> None:
         """Replace the incarnation of a cell that is at rest."""
@@ -42,7 +42,7 @@ class Activation:
     # Protected like a turn: see `drainer.py`.
     @trio.lowlevel.enable_ki_protection
     async def _loading(self, cell: Cell) -> None:
-        cell.mailbox.resync = False  # before the rows are read: what happens meanwhile asks for another reading
+        cell.mailbox.resync = False  # before the rows are read: a later hint then causes another load
         work = self._work.begin(cell, None)
         _, error = await work.result_of(self._load(cell))
         if not self._work.end(work):

@@ -26,7 +26,7 @@ Turn = Callable[[Any, Any], object]
 
 
 class Messenger(Protocol):
-    """The two ways to reach another actor. The runtime is one."""
+    """The two ways to reach another actor. `Runtime` implements them."""
 
     def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None: ...
 
@@ -70,7 +70,7 @@ class Actor:
 
     @property
     def listened(self) -> Feed | None:
-        """The feed; None if no subscriber has ever been there: then nothing was told."""
+        """The feed; None if it never had a subscriber: then no event was shown."""
         return self._cell.listened
 
     @property
@@ -89,7 +89,7 @@ class Actor:
         """Called when this incarnation goes to sleep. Remove its registrations elsewhere."""
 
     def describe(self) -> str:
-        """Return what this incarnation holds, for the supervision log: numbers, never contents."""
+        """Return the state of this incarnation for the supervision log: numbers, never contents."""
         return ""
 
     def tell(self, address: Address, message: Message[object]) -> None:
@@ -98,7 +98,7 @@ class Actor:
     async def ask(self, address: Address, message: Message[R]) -> R:
         """Ask another actor from within a turn, one at a time.
 
-        The deadline is that of this turn's message, if it has one.
+        The deadline is the deadline of this turn's message, if it has one.
         """
         envelope: Envelope | None = self._cell.envelope
         deadline = envelope.deadline if envelope and envelope.reply else None
@@ -120,7 +120,7 @@ class Actor:
 class turn(Generic[A_co, M_co]):
     """Register a function as an actor's turn for the messages of one class: `@turn(HomeTimeline, HomePage)`.
 
-    The type checker compares the function's parameters with the two classes, and its answer with the message's.
+    The type checker compares the function's parameters with the two classes, and its answer with the message's answer.
     Subclasses of the actor's class inherit the turn. They must be defined later: otherwise the order of imports would
     decide which of them have it.
     """

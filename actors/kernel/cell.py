@@ -1,4 +1,4 @@
-"""The supervised shell of an actor, its description for the log, and the back pressure of crowded ones.
+"""The supervised shell of an actor, its description for the log, and the back pressure of crowded actors.
 
 The mailbox, the subscribers and the record of crashes belong to the cell; state belongs to its incarnation. An idle
 cell has no task.
@@ -23,7 +23,7 @@ from .message import Address, Envelope
 class CellPhase(Enum):
     """The state that a cell is in."""
 
-    EMPTY = auto()  # no incarnation: the next message or restart makes one
+    EMPTY = auto()  # no incarnation: the next message or restart makes an incarnation
     LOADING = auto()  # an incarnation is being filled from rows
     READY = auto()  # between turns
     WAITING = auto()  # inside a turn that waits, in a task of its own
@@ -53,7 +53,7 @@ class Incarnation(Protocol):
 
 
 class Asker(Protocol):
-    """A waiting turn that may ask other actors: the `Work` of a cell, as far as cycles of asks are concerned."""
+    """A waiting turn that may ask other actors: the part of `Work` that cycles of asks are found by."""
 
     cell: Cell
     waits_for: Cell | None
@@ -77,9 +77,9 @@ class Cell:
         self.crashes: deque[float] | None = None  # the times of recent crashes; made at the first crash
         self.envelope: Envelope | None = None  # the message of the current turn
         self.queued = False  # already in its pool's run queue
-        self.last_used = now  # when it was last asked; hints do not keep an actor awake
+        self.last_used = now  # when it was last asked; hints do not count, so that they keep no actor awake
         self.release_at = 0.0
-        self.ranked_at = now  # when it was last used, as far as its pool's order of passivation knows
+        self.ranked_at = now  # the time of the last use by which the heap of `passivation.py` ranks it; may be outdated
         self.work: Asker | None = None  # the current waiting turn or load
 
     def __lt__(self, other: Cell) -> bool:
@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def defers(self) -> bool:
-        """True if all its mail can wait: the rows contain what it is about, so it may be forgotten."""
+        """True if all its messages can wait. They may be dropped, because the rows contain all that they are about."""
         return self.phase is READY and not self.queued and self.envelope is None and bool(self.mailbox)
 
     @property
@@ -122,7 +122,7 @@ class Cell:
         return len(self.mailbox) >= CROWDED or (self.listened is not None and self.listened.is_crowded)
 
     def crashes_since(self, instant: float) -> int:
-        """Return the number of crashes since `instant`. Older ones are forgotten."""
+        """Return the number of crashes since `instant`. Older crashes are forgotten."""
         if self.crashes is None:
             return 0
         while self.crashes and self.crashes[0] < instant:

@@ -1,14 +1,14 @@
 """Wall-clock time for rows and people, and 64-bit ids that sort by it. Deadlines use Trio's own clock.
 
-An id has milliseconds since 1970 in its upper 48 bits, 6 bits of node and 10 of sequence below. Clock and ids are
-handed in, and ids are never made by the database, so that a simulated run replays. Ids never go backwards, even when
-the clock does: then the sequence runs on from the last millisecond seen.
+An id has milliseconds since 1970 in its upper 48 bits, then 6 bits for the node and 10 for the sequence number. Clock
+and ids are parameters, and the database never makes ids, so that a simulated run replays. Ids never go backwards, even
+when the clock does: then the sequence runs on from the last millisecond seen.
 
 Actors compare ids: a status is news on a stream if its id is above that of the follow. Where a fact is applied, new ids
 are above those that the fact carries (`Ids.witness`), so that the order holds between processes whose clocks differ.
 
-Earlier versions had 2 bits of node and 14 of sequence. Their ids stay valid: only the millisecond decides how ids of
-different nodes sort.
+Earlier versions had 2 bits for the node and 14 for the sequence number. Their ids stay valid: only the millisecond
+decides how ids of different nodes sort.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-# Few ids of a millisecond are used by one process, and each process that writes needs a node of its own: so the
-# sequence is short, and there are 64 nodes.
+# A node is a process that makes ids. A process uses few ids in a millisecond, and each process that writes needs a node
+# number of its own: so the sequence number is short, and there are 64 nodes.
 NODE_BITS = 6
 SEQUENCE_BITS = 10
 NODES = 1 << NODE_BITS
@@ -43,8 +43,8 @@ BELOW_MILLISECONDS = NODE_BITS + SEQUENCE_BITS
 class Ids:
     """A source of fresh ids.
 
-    Processes that write at the same time (servers and the command line) take different nodes, so that they never hand
-    out the same id. When the 1,024 ids of a millisecond are used up, the next millisecond is begun early.
+    Processes that write at the same time (servers and the command line) have different node numbers, so that they never
+    make the same id. When the 1,024 ids of a millisecond are used up, the next millisecond is begun early.
     """
 
     def __init__(self, clock: Clock, node: int = 0) -> None:
@@ -52,10 +52,10 @@ class Ids:
             raise ValueError(f"node must be 0 to {NODES - 1}, not {node}")
         self._clock = clock
         self._node = node
-        self._tick = 0  # the last id handed out, without its node
+        self._tick = 0  # the last id, without its node number
 
     def witness(self, id: int) -> None:
-        """Hand out only ids above `id` from now on. It may come from another process, whose clock is ahead.
+        """Make only ids above `id` from now on. `id` may come from another process, whose clock is ahead.
 
         So ids sort in the order of cause and effect: a status that is written where a follow is known has a higher id
         than the follow.
@@ -68,7 +68,7 @@ class Ids:
         self._tick = max(self._tick, heard)
 
     def next(self) -> int:
-        """Return a new id, larger than every earlier one of this source."""
+        """Return a new id, larger than all earlier ids of this source."""
         self._tick = max(self._tick + 1, milliseconds(self._clock.now()) << SEQUENCE_BITS)
         instant, sequence = self._tick >> SEQUENCE_BITS, self._tick & ((1 << SEQUENCE_BITS) - 1)
         return (instant << BELOW_MILLISECONDS) | (self._node << SEQUENCE_BITS) | sequence

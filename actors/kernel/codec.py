@@ -5,7 +5,7 @@ gives missing ones their defaults, so that two versions of the server can read e
 values of JSON, for columns of type jsonb.
 
 msgspec writes and reads dataclasses by their annotations. It can't read classes that are not dataclasses, nor a field
-that holds one of several dataclasses, whose bytes look alike. Such a class is registered with a `Shape`.
+whose value may be of several dataclasses, whose bytes look alike. A class of either kind is registered with a `Shape`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Unreadable(ValueError):
 class Shape(Generic[T]):
     """The substitute that is written for an instance: a dict of this type. msgspec checks it before `read` gets it."""
 
-    type: Any  # what msgspec takes as a type: `JsonObject` or a TypedDict
+    type: Any  # a type for msgspec: `JsonObject` or a TypedDict
     write: Callable[[T], Mapping[str, Any]]
     read: Callable[[Any], T]
 
@@ -62,7 +62,7 @@ class Codec:
     def add_message(
         self, message: type[Message[Any]], shape: Shape[Any] | None = None, answer_shape: Shape[Any] | None = None
     ) -> None:
-        """Register a message, and what it is answered with."""
+        """Register a message, and the classes of its answers."""
         self.add(message, shape=shape)
         answer = answer_of(message)
         members = get_args(answer) if get_origin(answer) in (Union, UnionType) else (answer,)
@@ -163,7 +163,7 @@ def to_row(value: object) -> JsonObject:
 
 
 def of_row(kind: type[T], row: Mapping[str, object]) -> T:
-    """Return the dataclass that a row was made of. Keys of other versions are ignored. Raises Unreadable."""
+    """Return the dataclass that a row was made from. Keys of other versions are ignored. Raises Unreadable."""
     try:
         return msgspec.convert(row, kind, str_keys=True)
     except msgspec.ValidationError as error:

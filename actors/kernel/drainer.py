@@ -90,12 +90,12 @@ class Drainer:
                 await trio.lowlevel.wait_task_rescheduled(queue.cancel_sleep)
 
     def answer_now(self, cell: Cell, envelope: Envelope, now: float) -> bool:
-        """Take the turn for an asker at once when the actor is at rest: no task switch for an answer from memory."""
+        """Take the turn of an ask at once if the actor is at rest: an answer from memory costs no task switch."""
         if cell.mailbox and cell.defers and self._choose is None:
             self._catch_up(cell)
         if cell.phase is not READY or cell.mailbox or cell.mailbox.resync or self._queue.closed:
             return False
-        # In simulation the turn may also wait its turn in the queue: that is a choice.
+        # In simulation a choice decides if the message goes into the queue instead.
         if self._choose is not None and self._choose((str(cell.address), PAUSE)) != 0:
             return False
         cell.last_used = now
@@ -103,7 +103,7 @@ class Drainer:
         return True
 
     def running(self) -> Running | None:
-        """The turn or load of this pool that keeps the loop busy at this instant. For the watchdog's thread."""
+        """Return the turn or load of this pool that keeps the loop busy at this instant. For the watchdog's thread."""
         cell = self._current
         if cell is not None and cell.phase is READY and (envelope := cell.envelope) is not None:
             return Running(cell, envelope, None)
@@ -124,7 +124,7 @@ class Drainer:
                 return
 
     def _take_chosen_turns(self, choose: Chooser) -> None:
-        """The same in simulation, where the budget is a choice and not a time: real time would not replay."""
+        """Take turns in simulation. The budget is a choice and not a time, because real time would not replay."""
         cells, tasks = self._queue.cells, self._queue.tasks
         for taken in range(LONGEST_BATCH):
             names = [str(cell.address) for cell in cells] + ([PAUSE] if taken else [])
@@ -141,9 +141,9 @@ class Drainer:
         cell.queued = False
         mailbox = cell.mailbox
         if cell.phase not in AT_REST:
-            return  # it was crashed or is at work; the end of that puts it back into the queue
+            return  # it crashed or is working; the end of the pause or the work puts it back into the queue
         if cell.phase is EMPTY or mailbox.resync:
-            if cell.incarnation or mailbox.resync or mailbox.wanted:  # else all that woke it have left again
+            if cell.incarnation or mailbox.resync or mailbox.wanted:  # else all askers that woke it have left
                 self._activation.begin(cell)
         elif mailbox:
             envelope = mailbox.take()
@@ -155,7 +155,7 @@ class Drainer:
                 self._handle(cell, envelope)
 
     def _catch_up(self, cell: Cell) -> None:
-        """Take the turns that were put off, all in a row. In simulation, each of them is a choice."""
+        """Take the deferred turns, all in a row. In simulation each deferred turn is a choice instead."""
         mailbox = cell.mailbox
         while mailbox and mailbox[0].can_wait and cell.phase is READY and not mailbox.resync:
             envelope = mailbox.take()
@@ -253,7 +253,7 @@ class Subscribe(Control[None]):
 
 
 def answer_control(cell: Cell, message: object) -> None:
-    """Do what a control message says. Raises what the actor raises."""
+    """Execute a control message. Raises the error of the actor."""
     if isinstance(message, Subscribe) and cell.actor is not None:
         _subscribe(cell, cell.actor, message.subscriber)
 

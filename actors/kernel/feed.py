@@ -1,13 +1,13 @@
 """The stream side of an actor: a log of events, and the subscribers that read it.
 
 A subscriber is a cursor over the log. After every turn and every restart of the actor its subscribers are woken, and
-each reads on at the pace at which its client takes what it reads. The feed belongs to the cell, so it outlives
+each reads on at the pace of its client. The feed belongs to the cell, so it outlives
 incarnations: events that one incarnation logged before it crashed are shown after the restart.
 
 The log holds the events that some subscriber has not read. A subscriber is cut, never skipped, when its client has
 stopped reading (`STALLED`) and it is further behind than it may be, or when its client is slow and it is `HELD` events
-behind. A subscriber whose client takes everything is never cut: when such a one is behind, the server is slow, and
-those who publish wait (`cell.py`).
+behind. A subscriber whose client takes everything is never cut: if it is behind, the server is slow, and publishers
+wait (`cell.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .resumption import UNPUBLISHED, Progress, Publication, Subjects
 HELD = 4096
 # How many unread events of a subscriber that could be read at once make its timeline crowded.
 CROWDED = 128
-# Seconds after which a client that took nothing counts as one that does not read.
+# Seconds after which a client that took nothing is considered not to read.
 STALLED = 5.0
 
 SERVED = Exception("is served")  # a mark, never raised
@@ -35,14 +35,14 @@ UNCHECKED: Checked = (-1, None)
 
 
 class RenderedOnce:
-    """Base of what is checked and rendered once for all subscribers, because they share one object.
+    """Base of events that are checked and rendered once for all subscribers, because they share one object.
 
-    `rendered` is the cache of the renderers. `checked` is the event that is shown in its place, or None if it is not
-    shown, with the number of the facts that were known then. Both are no fields: they are neither compared nor written
-    by the codec.
+    `rendered` is the cache of the renderers. `checked` is the number of facts at the time of the check, and the event
+    to show in place of this event, or None to show nothing. Neither is a field: they are not compared, and the codec
+    does not write them.
     """
 
-    # A weak reference tells whether a feed still holds an event.
+    # With a weak reference a test checks if a feed still holds an event.
     __slots__ = ("__weakref__", "checked", "rendered")
 
     checked: Checked
@@ -85,7 +85,7 @@ class Subscriber(Protocol):
 
     @property
     def blocked_since(self) -> float | None:
-        """The time on Trio's clock when its client last took some of what is being sent; None when nothing waits."""
+        """The time on Trio's clock when its client last took some of the sent bytes; None if none wait."""
         ...
 
     def wake(self, feed: Feed) -> None:
@@ -111,8 +111,8 @@ class Feed:
         self._first = 0  # the position of the log's first event
         self._end = 0  # the position up to which subscribers may read: the head at the end of the last turn
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
-        self._behind: dict[Subscriber, None] = {}  # those that have not read up to `_end`
-        self._trim_at = CROWDED  # the length at which the log is worth trimming: each time costs a look at all cursors
+        self._behind: dict[Subscriber, None] = {}  # subscribers that have not read up to `_end`
+        self._trim_at = CROWDED  # the length at which the log is trimmed next: each time costs a look at all cursors
         self.shown = Subjects()  # subjects that the subscribers know
         self.gone = Subjects()  # deleted subjects, which are never shown again
         self.replayed = Subjects()  # subjects that only resumed streams were shown
@@ -142,15 +142,18 @@ class Feed:
         """True if a subscriber that could read at once is far behind."""
         if len(self._log) < CROWDED:
             return False
-        return any(self._end - self._cursors[one] >= CROWDED and one.blocked_since is None for one in self._behind)
+        return any(
+            self._end - self._cursors[subscriber] >= CROWDED and subscriber.blocked_since is None
+            for subscriber in self._behind
+        )
 
     def lag(self, subscriber: Subscriber) -> int:
         """Return how many events a subscriber has not read."""
         return self.head - self._cursors.get(subscriber, self.head)
 
     def lags(self) -> list[tuple[int, float | None]]:
-        """Return of each subscriber how many events it has not read, and since when its client blocks it."""
-        return [(self.head - cursor, one.blocked_since) for one, cursor in list(self._cursors.items())]
+        """Return for each subscriber the number of unread events, and its `blocked_since`."""
+        return [(self.head - cursor, subscriber.blocked_since) for subscriber, cursor in list(self._cursors.items())]
 
     def subscribe(self, subscriber: Subscriber) -> None:
         """Add a subscriber. It is shown the events from now on."""
@@ -182,14 +185,14 @@ class Feed:
 
         The floor is lower than `began`, an id of this moment, by the time that transactions may take: see `settle`.
 
-        Subjects that earlier subscribers were shown stay known. The subscriber may be one of these who is back, and
-        after a crash the mailbox may still hold the message about a subject that was shown from rows.
+        Subjects that earlier subscribers were shown stay known: an earlier subscriber may be back, and after a crash
+        the mailbox may still hold the message about a subject that was shown from rows.
         """
         self.shown.renew(known)
         self._floor, self._began = floor, began
 
     def settle(self, settled: int) -> None:
-        """Take nothing for news that is older than the first subscription, if that was before the id `settled`.
+        """Set the floor to the first subscription, if that was before the id `settled`.
 
         By then every transaction that had begun before the subscription has ended and was published.
         """
@@ -236,7 +239,7 @@ class Feed:
         if not self.has_news:
             return []
         self._end = head = self.head
-        # All are behind before the first one reads: the log would be dropped when it alone has read everything.
+        # All are behind before the first subscriber reads: otherwise the log would be dropped after its read.
         behind = [subscriber for subscriber, cursor in self._cursors.items() if cursor < head]
         for subscriber in behind:
             self._behind[subscriber] = None
@@ -256,13 +259,13 @@ class Feed:
 
     def _serve(self, subscriber: Subscriber) -> BaseException | None:
         if subscriber not in self._behind:
-            return SERVED  # it has left while another one was woken
+            return SERVED  # it has left while another subscriber was woken
         error: BaseException | None = None
         try:
             if not _is_lost(subscriber, self._end - self._cursors[subscriber]):
                 subscriber.wake(self)
                 return SERVED
-        except BaseException as raised:  # a broken subscriber is its own misfortune, not the actor's
+        except BaseException as raised:  # an error of a subscriber must not crash the actor
             error = raised
         self._cursors.pop(subscriber, None)
         self._behind.pop(subscriber, None)

@@ -1,9 +1,9 @@
-"""The actors of a running process as operators see them: by kind, in order of their troubles, and one by one.
+"""The actors of a running process as operators see them: by kind, in order of their troubles, and in detail.
 
-Everything is read from the cells directly, without a message, so that it also shows actors that take no messages: those
-in a turn that waits for ever, those in quarantine. Looking at all cells takes a while when there are many. It is done
-in slices, between which other tasks run. `at_once` does it without pauses, for the thread that answers while a turn
-keeps the loop busy.
+Everything is read from the cells directly, without a message, so that it also shows actors that take no messages:
+actors in a turn that waits for ever, or in quarantine. Looking at all cells takes a while when there are many. It is
+done in slices, between which other tasks run. `at_once` does it without pauses, for the thread that answers while a
+turn keeps the loop busy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KindSummary:
 
     kind: str
     known: int  # addresses that are in memory
-    awake: int  # those of them with an incarnation
+    awake: int  # addresses with an incarnation
     working: int  # turns and loads under way
     depth: int  # messages that wait
     oldest: float  # the age of the oldest of them
@@ -75,7 +75,7 @@ class ActorSummary:
 
 @dataclass(frozen=True, slots=True)
 class ActorFilter:
-    """The actors that a list shows: those of one kind, and with at least these numbers."""
+    """The actors that a list shows: of one kind, and with at least these numbers."""
 
     kind: str | None = None
     depth: int = 0
@@ -128,7 +128,7 @@ class ActorSnapshot:
     mailbox: list[WaitingMessages]
     recent: list[RecentMessages]
     crashes: list[Crash]  # the latest last
-    subscribers: list[SubscriberLag]  # those furthest behind
+    subscribers: list[SubscriberLag]  # the subscribers that are furthest behind
 
 
 class Numbers(NamedTuple):
@@ -151,7 +151,7 @@ Candidate = tuple[Numbers, ActorPool, Cell]
 
 
 def _rank(first: int) -> Callable[[Candidate], tuple[float, ...]]:
-    return lambda one: (one[0][first], *one[0])
+    return lambda candidate: (candidate[0][first], *candidate[0])
 
 
 EVERYBODY = ActorFilter()
@@ -187,7 +187,7 @@ class KindTally:
 
 
 class FirstActors:
-    """Keeps the first actors of an order, of those that a filter lets through. Of equal ones the earlier stay."""
+    """Keeps the first actors of an order, among the actors that pass a filter. Of equal actors the earlier stay."""
 
     def __init__(self, order: Order, found: ActorFilter, limit: int) -> None:
         self.found: list[Candidate] = []
@@ -201,10 +201,10 @@ class FirstActors:
 
     def add(self, some: Iterable[Candidate]) -> None:
         if self._least != QUIET:
-            some = (one for one in some if all(map(ge, one[0], self._least)))
+            some = (candidate for candidate in some if all(map(ge, candidate[0], self._least)))
         if self.is_full and self.found:
             last, rank = self._rank(self.found[-1]), self._rank
-            some = [one for one in some if rank(one) > last]
+            some = [candidate for candidate in some if rank(candidate) > last]
             if not some:
                 return
         self.found = nlargest(self._limit, [*self.found, *some], key=self._rank)
@@ -264,7 +264,7 @@ class Inspection:
         return found
 
     def each_kind_and_actor(self, order: Order, found: ActorFilter, limit: int) -> Slices[Overview]:
-        """Each cell is looked at once. Summaries are made at the end, of those actors alone that are shown."""
+        """Each cell is looked at once. Summaries are made at the end, only of the actors that are shown."""
         kinds: list[KindSummary] = []
         first = FirstActors(order, found, limit)
         for pool in list(self._pools.values()):
@@ -357,7 +357,7 @@ async def in_slices(slices: Slices[T]) -> T:
 
 
 def at_once(slices: Slices[T]) -> T:
-    """Return the same without pauses, in a thread beside the loop."""
+    """Return the answer without pauses, in a thread beside the loop."""
     while True:
         try:
             next(slices)
@@ -366,7 +366,7 @@ def at_once(slices: Slices[T]) -> T:
 
 
 def slices_of(cells: Mapping[str, Cell]) -> Iterable[list[Cell]]:
-    """Yield the cells of a pool, so many at a time. Those that come or go meanwhile may be missing."""
+    """Yield the cells of a pool, `SLICE` at a time. Cells that come or go meanwhile may be missing."""
     rest = iter(list(cells.values()))
     while some := list(islice(rest, SLICE)):
         yield some
@@ -381,7 +381,10 @@ def age_of(cell: Cell, now: float) -> float:
 
 
 def is_busy(cell: Cell) -> bool:
-    """True if one of its numbers is not 0. Most actors are not busy, and such ones never displace others in a list."""
+    """True if one of its numbers is not 0.
+
+    Most actors are not busy, and idle actors never displace others in a list.
+    """
     if cell.envelope is not None or cell.work is not None or cell.incarnation > 1:
         return True
     return bool(cell.mailbox and cell.depth)
@@ -405,13 +408,13 @@ def subscribers_of(cell: Cell, now: float) -> list[SubscriberLag]:
     """Return the streams that listen to an actor and are furthest behind."""
     lags = cell.listened.lags() if cell.listened is not None else []
     found = [SubscriberLag(behind, now - since if since is not None else 0.0) for behind, since in lags]
-    return nlargest(MOST_SUBSCRIBERS, found, key=lambda one: (one.behind, one.blocked))
+    return nlargest(MOST_SUBSCRIBERS, found, key=lambda lag: (lag.behind, lag.blocked))
 
 
 def frames_of(work: Work) -> traceback.StackSummary:
-    """Return the frames of a turn or load that waits, innermost last, without those of the kernel and of Trio."""
+    """Return the frames of a turn or load that waits, innermost last, without frames of the kernel and of Trio."""
     frames = traceback.StackSummary.extract(work.task.iter_await_frames())
-    return traceback.StackSummary.from_list([one for one in frames if not FOREIGN.search(one.filename)])
+    return traceback.StackSummary.from_list([frame for frame in frames if not FOREIGN.search(frame.filename)])
 
 
 def waited_for(work: object, frames: list[traceback.FrameSummary]) -> str:

@@ -1,4 +1,4 @@
-"""The acts of operators on single actors: a next incarnation from rows, and the end of a quarantine or of a turn."""
+"""Operators' commands to single actors: restart from rows, and end a quarantine or a turn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ class Interventions:
         self._loop = threading.get_ident()
 
     def restart(self, address: Address) -> str:
-        """Have an actor read its rows again before its next message. Return what happens. Raises NothingToDo."""
+        """Have an actor read its rows again before its next message.
+
+        Return a sentence for the operator. Raises NothingToDo.
+        """
         pool, cell = self._found(address)
         if cell.phase is CellPhase.QUARANTINED:
             return self.release(address)
@@ -41,7 +44,7 @@ class Interventions:
         return f"{address} restarts from its rows."
 
     def release(self, address: Address) -> str:
-        """End a quarantine, or a turn that waits. Return what happens. Raises NothingToDo."""
+        """End a quarantine, or a turn that waits. Return a sentence for the operator. Raises NothingToDo."""
         pool, cell = self._found(address)
         if cell.phase is CellPhase.QUARANTINED:
             pool.recovery.release(cell, BY_OPERATOR)

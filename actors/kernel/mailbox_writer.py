@@ -51,9 +51,9 @@ class MailboxWriter:
         """Put a hint into many mailboxes, most of them empty: the fan-out's inner loop.
 
         A message that can wait is only put into the mailboxes of actors at rest that have no subscribers. They take it
-        when they are told or asked anything else, or when there are enough for many turns in a row. What such a
-        turn needs of an actor's memory is then in the processor's caches, which is most of its cost: turns at once
-        would cost a post 9% more CPU with 400 homes awake, and 50% more with 2,000.
+        when another message arrives, or when enough messages for many turns in a row are deferred. In a row of turns,
+        the actor's memory is in the processor's caches; loading it is most of the cost of a turn. Turns at once would
+        cost a post 9% more CPU with 400 homes awake, and 50% more with 2,000.
         """
         queue = self._queue
         take_in_turn = queue.cells.append
@@ -65,7 +65,7 @@ class MailboxWriter:
                 continue
             # as `post` does, without a call
             mailbox = cell.mailbox
-            # Actors that are always told together do not all have their turns after the same message.
+            # Actors that get the same messages do not all take their turns after the same message.
             before = len(mailbox) + place % SPREAD
             if waits and before + 1 < MOST_DEFERRED and not cell.listened and self._defers(cell):
                 mailbox.append(kept)
@@ -89,7 +89,7 @@ class MailboxWriter:
         self._schedule(cell)
 
     def _defers(self, cell: Cell) -> bool:
-        """True if a turn that can wait does. In simulation this is a choice."""
+        """True if a turn that can wait is deferred. In simulation this is a choice."""
         return self._choose is None or self._choose((str(cell.address), PAUSE)) == 1
 
     def _overflow(self, cell: Cell, envelope: Envelope) -> None:

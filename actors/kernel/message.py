@@ -25,7 +25,7 @@ class Address(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Address:
-        """Return the address that is written so."""
+        """Return the address with this text."""
         kind, _, key = text.partition("/")
         return cls(kind, key)
 
@@ -56,15 +56,15 @@ class LabelledMessage:
 class Message(LabelledMessage, Generic[R_co]):
     """A message that is answered with an `R_co`: `class HomePage(Message[list[int]])`. A hint is a `Message[None]`.
 
-    `ask` returns this type, and `turn` refuses a function that answers with another one.
+    `ask` returns this type, and `turn` refuses a function that answers with another type.
     """
 
     __slots__ = ()
 
 
 class SystemMessage(Message[R_co]):
-    """A message that is taken in every state of its actor, by `Actor.guarded`: of another actor, an effect or a timer,
-    a query of the server, or a request that needs no sign-in.
+    """A message that `Actor.guarded` accepts in every state of its actor: from another actor, an effect or a timer, a
+    query of the server, or a request that needs no sign-in.
     """
 
     __slots__ = ()
@@ -89,7 +89,7 @@ LONGEST_CHAIN = 16
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The request and the messages that led to this one. Causes read `PublishStatus#57 at account/1103`.
+    """The request and the messages that led to this message. Causes read `PublishStatus#57 at account/1103`.
 
     `trace` is the `traceparent` of W3C for the span that led to it; empty if it is not traced.
     """
@@ -189,5 +189,5 @@ class Envelope:
         return self.message.label if isinstance(self.message, LabelledMessage) else type(self.message).__name__
 
     def cause(self, at: object) -> str:
-        """The name of this message in the causes of the messages it leads to."""
+        """Return the name of this message in the causes of the messages that it leads to."""
         return f"{self.kind}#{self.id} at {at}"

@@ -42,7 +42,7 @@ class Passivation:
         self._cells = cells
         self._retire = retire
         self.most_awake = most_awake
-        self.pending = False  # more cells should sleep than the last slice has looked at
+        self.pending = False  # True if more cells should sleep than the last slice has looked at
         self._idle = idle
         self._simulated = simulated
         self._wake_drainer = wake_drainer
@@ -52,7 +52,7 @@ class Passivation:
         self.slept = 0  # actors put to sleep so far
         self._heap: list[Cell] = []
         self._listened: deque[Cell] = deque()  # not in the heap, so that slices do not meet them each time
-        self._in_vain = 0  # busy cells examined since one was put to sleep
+        self._in_vain = 0  # busy cells examined since the last cell was put to sleep
 
     def add(self, cell: Cell) -> None:
         """Add a cell that has woken up."""
@@ -152,7 +152,7 @@ class PassivatingPool(Protocol):
 
 
 class SharedBound:
-    """Says which pool is to put an actor to sleep. `is_exceeded` says if there is too much."""
+    """Decides which pool puts an actor to sleep. `is_exceeded` returns True if too much is in memory."""
 
     def __init__(self, is_exceeded: Callable[[], bool]) -> None:
         self.is_exceeded = is_exceeded
@@ -162,11 +162,11 @@ class SharedBound:
         self._pools.append(pool)
 
     def names(self, pool: PassivatingPool) -> bool:
-        """True if this pool has the least recently used actor, and one has to sleep."""
+        """True if an actor has to sleep, and this pool has the least recently used actor."""
         return self.is_exceeded() and self._next() is pool
 
     def pass_on(self, pool: PassivatingPool) -> None:
-        """Wake the pool that has the least recently used actor, if it is another one than this."""
+        """Wake the pool that has the least recently used actor, unless it is this pool."""
         if self.is_exceeded() and (following := self._next()) not in (None, pool) and not following.is_hopeless:
             following.wake()
 

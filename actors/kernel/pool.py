@@ -1,4 +1,4 @@
-"""A pool: all actors of one kind, and the parts that each do one thing for them.
+"""A pool: all actors of one kind, and its parts.
 
 `MailboxWriter` puts messages into mailboxes, the `Drainer` takes the turns, `Activation` loads incarnations, `Recovery`
 decides what happens after a crash, `Passivation` puts idle actors to sleep, and `WorkInProgress` knows the turns and
@@ -76,7 +76,7 @@ class ActorPool:
         self.drainer = Drainer(context, turns, self._work, self.recovery, self._activation, self._passivation)
 
     def cell(self, key: str, now: float | None = None) -> Cell:
-        """The cell at this key; an address is always valid."""
+        """Return the cell at this key. It is made if there is none: every address is valid."""
         cell = self.cells.get(key)
         if cell is None:
             cell = self.cells[key] = Cell(Address(self.kind, key), trio.current_time() if now is None else now)
@@ -167,7 +167,7 @@ class ActorPool:
         return list(self._work.working)
 
     def running(self) -> Running | None:
-        """The turn or load that keeps the loop busy at this instant. For the watchdog's thread."""
+        """Return the turn or load that keeps the loop busy at this instant. For the watchdog's thread."""
         return self.drainer.running()
 
     def mark_overdue(self, envelope: Envelope) -> None:

@@ -27,7 +27,7 @@ PAUSE = "<pause>"
 Observer = Callable[[Address, object, Literal["before", "after"]], None]
 # A turn takes any actor and any message: `turn` has checked that they belong together.
 AnyTurn = Callable[[Any, Any], object]
-# Returns a turn that is traced, and its message as the origin of what the turn sends.
+# Returns a traced turn, and its envelope: its origin is the origin of the messages that the turn sends.
 TraceTurn = Callable[[Address, Envelope, AnyTurn], tuple[Envelope, AnyTurn]]
 
 
@@ -86,7 +86,7 @@ class RunQueue:
         """Have the actor read its rows again before it takes its next message."""
         if not self.closed:
             if cell.defers:
-                cell.mailbox.clear()  # the rows that are read now contain all of it, as they are now
+                cell.mailbox.clear()  # the rows that are read next contain all of these changes
             cell.mailbox.resync = True
             self.schedule(cell)
 

@@ -200,10 +200,10 @@ def retire(cell: Cell, record: Record) -> None:
         let_go(cell, actor, record)
 
 
-# Protected like a turn: a Ctrl-C must not be taken for an error of the actor.
+# Protected like a turn: a Ctrl-C must not become an error of the actor.
 @trio.lowlevel.enable_ki_protection
 def let_go(cell: Cell, actor: Incarnation, record: Record) -> None:
-    """Tell an incarnation that it has ended. An error is logged and changes nothing."""
+    """Call `retired` of an incarnation that has ended. An error is logged and has no other consequence."""
     try:
         actor.retired()
     except BaseException as error:

@@ -2,9 +2,9 @@
 
 Everything that a request leads to carries its id and the chain of messages in between (`Origin`). Each turn, each
 transaction of a turn, each try of an effect and each answered request leaves an entry here, in one of two ring buffers.
-Plain turns and reads are many and short, and a burst of them must not push out what a command did, so they have their
-own. An entry holds no contents: names, addresses, numbers and times. To keep none would save a home page at most 4%
-of its CPU, and a post nothing that can be measured.
+Plain turns and reads are many and short, and a burst of them must not push out the entries of commands, so they have a
+buffer of their own. An entry holds no contents: names, addresses, numbers and times. Without the trail a home page
+would cost at most 4% less CPU, and a post no measurable amount less.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Literal, TypeAlias
 
 from .message import Address
 
-What = Literal["request", "turn", "transaction", "effect"]
-# What it was; its begin and its end by `perf_counter`; its name, or the class of the message; where it was, mostly an
-# address; the number of the message; the request and the causes, as `Origin` has them; and how it ended. A tuple,
-# because nothing is made faster.
-Entry: TypeAlias = tuple[What, float, float, type | str, object, int | None, str, tuple[str, ...], str]
+StepKind = Literal["request", "turn", "transaction", "effect"]
+# The kind; begin and end by `perf_counter`; the name, or the class of the message; the place, mostly an address; the
+# number of the message; the request and the causes, as in `Origin`; and the outcome. A tuple, because no other object
+# is made faster.
+Entry: TypeAlias = tuple[StepKind, float, float, type | str, object, int | None, str, tuple[str, ...], str]
 
 # Entries that are kept. Each takes about 200 bytes, so both buffers together take at most some megabytes.
 MOST_PLAIN = 8_192
@@ -39,12 +39,12 @@ CAUSE = re.compile(r"#(?P<id>\d+) at (?P<place>\S+)$")
 class Step:
     """One entry, as operators see it, with the steps that it led to. Times are seconds."""
 
-    what: What
+    what: StepKind  # a key of the JSON that operators get
     name: str
     where: str
     ago: float  # since it began
     seconds: float
-    outcome: str  # empty: well
+    outcome: str  # empty: success
     request_id: str
     message_id: int | None
     causes: tuple[str, ...]
@@ -74,7 +74,7 @@ class RequestTrail:
         self.note = self._lasting.append
 
     def of_request(self, request_id: str) -> Generator[None, None, list[Step]]:
-        """Return the steps of a request, each under the one that led to it. Pauses after each slice."""
+        """Return the steps of a request, each under the step that led to it. Pauses after each slice."""
         found: list[Entry] = []
         for entries in self._slices():
             found += [entry for entry in entries if entry[6] == request_id]
@@ -100,15 +100,15 @@ class RequestTrail:
 
 
 def step_of(entry: Entry, now: float) -> Step:
-    what, began, ended, name, where, message_id, request_id, causes, outcome = entry
-    return Step(what, _name(name), str(where), now - began, ended - began, outcome, request_id, message_id, causes)
+    kind, began, ended, name, where, message_id, request_id, causes, outcome = entry
+    return Step(kind, _name(name), str(where), now - began, ended - began, outcome, request_id, message_id, causes)
 
 
 def tree_of(steps: Iterable[Step]) -> list[Step]:
-    """Return the first steps, in the order of their begins. All others are in the `steps` of what led to them.
+    """Return the first steps in order. Each other step is in the `steps` of the step that led to it.
 
-    A turn leads to its transactions, to the messages that it sends and to the effects that it promises. What a turn led
-    to that is no longer in the buffer is under the request, or comes by itself.
+    A turn leads to its transactions, to the messages that it sends and to the effects that it promises. If that turn is
+    no longer in the buffer, a step is under the request, or among the first steps.
     """
     in_order = sorted(steps, key=lambda step: -step.ago)
     turns = {(step.message_id, step.where): step for step in in_order if step.what == "turn"}

@@ -1,4 +1,4 @@
-"""The registry of all actors, and the two ways to reach one: `tell` and `ask`.
+"""The registry of all actors, and the two ways to reach an actor: `tell` and `ask`.
 
 An ask waits with a deadline, is refused if it closes a cycle, and lets other tasks run now and then.
 """
@@ -105,7 +105,7 @@ class Runtime:
         return list(self.pools[kind].cells.values())
 
     def awake_among(self, addresses: Iterable[Address]) -> list[Cell]:
-        """Return the cells of these addresses, without those of sleeping actors."""
+        """Return the cells of the awake actors at these addresses."""
         found = (self.pools[address.kind].cells.get(address.key) for address in addresses)
         return [cell for cell in found if cell is not None]
 
@@ -124,7 +124,7 @@ class Runtime:
     ) -> R:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
-        Raises the refusal of the turn, or one of the errors in `errors.py`. If the caller is cancelled, only the wait
+        Raises the refusal of the turn, or an error of `errors.py`. If the caller is cancelled, only the wait
         ends.
         """
         pool = self._pool(address, message)
@@ -205,7 +205,7 @@ class Runtime:
 
 
 def _discard(address: Address, envelope: Envelope, error: BaseException) -> None:
-    """Drop a message that crashed its actor twice. The default where no table for such messages is given."""
+    """Drop a message that crashed its actor twice: the default for `on_park`."""
 
 
 ASK_TIMEOUT = 10.0  # seconds, when the asker gives no deadline
@@ -213,7 +213,7 @@ LONGEST_CHAIN = 20  # asks in a row without a checkpoint, in simulation
 
 
 async def wait_for_answer(cell: Cell, envelope: Envelope, reply: Reply[R]) -> R:
-    """Return the answer to a message, or raise what the turn refused with. Raises `TimedOut` at its deadline."""
+    """Return the answer to a message, or raise the refusal of the turn. Raises `TimedOut` at its deadline."""
     try:
         with trio.move_on_at(envelope.deadline):
             return await reply.wait()
@@ -224,7 +224,7 @@ async def wait_for_answer(cell: Cell, envelope: Envelope, reply: Reply[R]) -> R:
 
 
 def enter_wait(asker: Asker, asked: Cell, envelope: Envelope, record: Record) -> None:
-    """Note that a turn waits for the actor `asked`. Raises `AskCycle` if that one waits for the turn's own actor."""
+    """Note that a turn waits for the actor `asked`. Raises `AskCycle` if `asked` waits for the turn's own actor."""
     cell: Cell | None = asked
     while cell is not None:
         if cell is asker.cell:
@@ -241,7 +241,7 @@ def holds_the_loop(*, simulated: bool) -> bool:
     """True if the current task has asked for longer than the budget without letting other tasks run.
 
     An ask that is answered or refused at once does not yield to other tasks. Trio clears `custom_sleep_data` whenever
-    it schedules a task, so this mark tells when the task first asked since then. In simulation asks are counted
+    it schedules a task, so this mark is the time of the task's first ask since then. In simulation asks are counted
     instead, because real time would not replay.
     """
     task = trio.lowlevel.current_task()

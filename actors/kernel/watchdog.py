@@ -1,4 +1,4 @@
-"""The watchdog: a turn of more than a second is logged once, one of more than 30 seconds crashes its actor.
+"""The watchdog: a turn of more than a second is logged once, a turn of more than 30 seconds crashes its actor.
 
 A load counts as a turn. Turns and loads that wait are checked in the loop, by housekeeping. A turn that does not wait
 blocks the loop, so a thread checks the loop from outside. A turn pays for this only by noting its cell in the pool.
@@ -57,7 +57,7 @@ class Pace:
         return ended.wait(LOOK_EVERY)
 
     def look(self, loop: int) -> None:
-        """Do other work at a look: nothing. `loop` is the loop's thread."""
+        """Do other work at a look: by default nothing. `loop` is the loop's thread."""
 
 
 class Watchdog:
@@ -70,7 +70,7 @@ class Watchdog:
         meanwhile: Callable[[], object] = lambda: None,
         pace: Pace | None = None,
     ) -> None:
-        """Make one. `meanwhile` is called at each look, for what has to go on while the loop is blocked."""
+        """Make a watchdog. `meanwhile` is called at each look, for work that must go on while the loop is blocked."""
         self._pools = pools
         self._meanwhile = meanwhile
         self._pace = pace or Pace()
@@ -103,7 +103,7 @@ class Watchdog:
                 self._meanwhile()
 
     def look(self, loop: int, now: float) -> None:
-        """Check what runs in the thread `loop`, and for how long it has run without a pause."""
+        """Check which turn runs in the thread `loop`, and for how long it has run without a pause."""
         running = running_turn(self._pools)
         if running is None or running != self._seen:
             # C code that holds the interpreter's lock also blocks this thread. A turn that is first seen after a
@@ -144,7 +144,7 @@ def facts_of_turn(running: Running | None) -> dict[str, object]:
 
 
 def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> list[Work]:
-    """Log slow turns and loads, and abandon those that did not end after they were cancelled."""
+    """Log slow turns and loads. Return the work that did not end after it was cancelled."""
     stuck: list[Work] = []
     for work in list(working):
         if now - work.started_at < SLOW_TURN:
@@ -178,7 +178,7 @@ def innermost_frame(thread: int) -> FrameType | None:
 
 
 def stack_of_turn(frame: FrameType | None) -> str:
-    """Return the frames of a turn, innermost last, without those of the kernel and of Trio."""
+    """Return the frames of a turn, innermost last, without frames of the kernel and of Trio."""
     frames = [] if frame is None else list(traceback.walk_stack(frame))
     outermost = next((place for place, (each, _) in enumerate(frames) if begins_turns(each)), len(frames))
     return "".join(traceback.StackSummary.extract(iter(reversed(frames[:outermost]))).format())

@@ -1,4 +1,4 @@
-"""Waiting turns and loads, each in a task of its own: one of them (`Work`), and all of a pool (`WorkInProgress`)."""
+"""Waiting turns and loads, each in a task of its own (`Work`), and all of a pool (`WorkInProgress`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Work:
     """One waiting turn or, without an envelope, one load.
 
     `cell.work` is this object for as long as the work owns the cell. The watchdog takes the cell away from work that
-    does not end when it is cancelled; such abandoned work must not reach the cell any more.
+    does not end when it is cancelled; abandoned work must not change the cell any more.
     """
 
     __slots__ = (
@@ -72,16 +72,16 @@ class Work:
 
     @property
     def ends_at(self) -> float:
-        """The time on Trio's clock when it is cancelled."""
+        """The time on Trio's clock when the work is cancelled."""
         return self._scope.deadline
 
     @property
     def error(self) -> BaseException:
-        """The error that its actor crashes with if it has not ended in time."""
+        """The error that the actor crashes with if the work has not ended in time."""
         return Released() if self.released else Overdue()
 
     def release(self) -> None:
-        """Cancel it now, because an operator says so."""
+        """Cancel the work now, by order of an operator."""
         self.released = True
         self._scope.deadline = trio.current_time()
 
@@ -108,9 +108,9 @@ class WorkInProgress:
         self._cells = pool.cells
         self._queue = pool.queue
         self._record = pool.services.record
-        self._unfinished = 0  # those under way, and those whose task is not yet started
+        self._unfinished = 0  # running turns and loads, and turns and loads whose task is not yet started
         self._done = trio.Event()
-        self.working: dict[Work, None] = {}  # those under way, in the order in which they began
+        self.working: dict[Work, None] = {}  # running turns and loads, in the order in which they began
 
     # `Any`: a coroutine that `type` has found has no type arguments.
     def start(self, function: TaskFunction, cell: Cell, *arguments: Any) -> None:
@@ -119,7 +119,7 @@ class WorkInProgress:
         self._queue.start(function, cell, *arguments)
 
     def begin(self, cell: Cell, envelope: Envelope | None) -> Work:
-        """Note that the current task is a turn for this message or, without one, a load."""
+        """Note that the current task is a turn for this message, or a load if there is no envelope."""
         cell.work = work = Work(cell, envelope)
         self.working[work] = None
         return work
@@ -137,11 +137,11 @@ class WorkInProgress:
     def abandon(self, work: Work) -> None:
         """Take the cell away from a turn or load that does not end although it was cancelled.
 
-        Its task goes on, and so does its transaction if one is under way. That may still commit: then its rows and
-        their promises in the outbox stand, although the asker was told of a crash, as with a COMMIT in doubt. The next
-        incarnation may have read its rows before that commit, so it reads them again when the task has ended. What the
-        task does with its own incarnation meanwhile changes memory that no turn reads and a feed that has no
-        subscribers, and it can begin no further transaction.
+        Its task goes on, and so does a running transaction, which may still commit. Then the rows and their promises in
+        the outbox are valid, although the asker got the error of a crash, as with a COMMIT in doubt. The next
+        incarnation may have read its rows before that commit, so it reads them again when the task has ended.
+        Meanwhile the task can change only the memory of its own incarnation, which no turn reads, and a feed without
+        subscribers. It can begin no further transaction.
         """
         cell = work.cell
         del self.working[work]
@@ -169,7 +169,7 @@ class WorkInProgress:
         self.working.clear()
 
     def _make_up_for(self, work: Work) -> None:
-        """Repair what abandoned work did: a load may have registered its cell, a turn may have committed."""
+        """Repair the effects of abandoned work: a load may have registered its cell, a turn may have committed."""
         if work.actor is not None:
             let_go(work.cell, work.actor, self._record)
         if (cell := self._cells.get(work.cell.address.key)) is not None:

@@ -101,7 +101,7 @@ class Relay(Generic[C]):
         self._record = record
         self._id = ids.next()  # the name of this relay in the rows that it has claimed
         self._deletions = Deletions(database, self._id)
-        self._after = ""  # the group after which to look for rows; empty: from the first one
+        self._after = ""  # the group after which to look for rows; empty: from the first group
         self._workers: set[RelayWorker] = set()
         self._unclaimed: list[int] = []  # ids of claimed rows to be released
         self._unattempted: set[int] = set()  # ids of these that no relay has tried
@@ -300,7 +300,7 @@ class Relay(Generic[C]):
         except (Unavailable, Doubtful):
             raise
         except Exception as error:
-            # A failure of one effect must not hold up the others.
+            # A failure of an effect must not hold up other effects.
             given_up = await self._fail(due, effect, error)
             self._note(due, began, f"{'given up' if given_up else 'put off'}: {type(error).__name__}")
             return given_up
@@ -412,7 +412,7 @@ def assign_to_workers(
 
 
 def in_order(effects: Iterable[DueEffect], claimed: Collection[int]) -> list[DueEffect]:
-    """Return the claimed effects, without those that would overtake an unclaimed effect of their partition."""
+    """Return the claimed effects, without effects that would overtake an unclaimed effect of their partition."""
     # Partitions with an unclaimed row.
     held_up: set[str] = set()
     kept: list[DueEffect] = []

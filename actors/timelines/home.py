@@ -228,9 +228,9 @@ async def _add_admitted(
     """Read the window again after a change that admits more.
 
     These are statuses of the other account, and by any account: replies to it, boosts of it and statuses that mention
-    it. They are added without an event, except for two kinds of entries, which are news: those of a newly `followed`
-    account that are younger than the follow, and those that were published after the change, because this timeline may
-    have turned them away before it learned of the change.
+    it. They are added without an event, except for two kinds of entries, which are news: entries of a newly `followed`
+    account that are younger than the follow, and entries that were published after the change, because this timeline
+    may have turned them away before it learned of the change.
 
     The rows may also have statuses that belonged here before the change, with the perspective `before` and the members
     of `exclusive` lists, and whose messages are still on their way. These are news too: a feed that knows an entry does

@@ -36,14 +36,14 @@ from .missed import Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
-# Most people read the newest pages alone: here three of the longest. The last one stands behind the other two, where a
+# Most people read only the newest pages: here three of the longest. The third page stands behind the first two, where a
 # boost may be hidden because of it.
 FIRST = 120
 # The status of a transaction that began this long before a first subscription, and commits after it, is news. The relay
 # publishes statuses of an earlier process.
 MARGIN = timedelta(seconds=30)
-# A status that was turned away is no news if it is admitted this long after it came, or later. A younger one may have
-# come between the change that admits it and the moment when its timeline learned of the change.
+# A status that was turned away is no news if it is admitted this long after it came, or later. A younger status may
+# have come between the change that admits it and the moment when its timeline learned of the change.
 SETTLED = timedelta(seconds=30)
 
 
@@ -172,10 +172,10 @@ class Timeline(EntityActor, ABC):
         return read_page(rows or self.rows, admits or self.admits, page)
 
     async def show_missed(self) -> None:
-        """Show the subscribers what they missed while this timeline was being restarted.
+        """Show the subscribers the entries, deletions and edits that they missed during a restart of this timeline.
 
-        It may have been restarted because it admits more now, for example after the end of a mute. What it turned away
-        before is no news.
+        It may have been restarted because it admits more now, for example after the end of a mute. Statuses that it
+        turned away before are no news.
         """
         feed, settled = self.feed, first_id_at(self.context.clock.now() - SETTLED)
         for entry in self.window.shown:
@@ -196,8 +196,8 @@ class Timeline(EntityActor, ABC):
                 self.feed.know(entry.id)
         shown = await self.context.statuses.show_many(news)
         if self.cell.mailbox.resync:
-            # What admits statuses has changed since it was read. The timeline is read again before its next message,
-            # and shows them then, in order with those that it did not admit yet.
+            # The relations have changed since the rows were read. The timeline is read again before its next message,
+            # and shows the entries then, in order with the statuses that it does not admit yet.
             return
         for id in news:
             if id in shown and not self.context.statuses.is_deleted(id):

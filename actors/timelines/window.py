@@ -20,7 +20,7 @@ RECENT = 40  # a boost of a status that is among the last so many entries is not
 
 
 class Window:
-    """The newest entries, SIZE or a few more. `complete` is true if the rows have no older ones.
+    """The newest entries, SIZE or a few more. `complete` is true if the rows have no older entries.
 
     Boosts of statuses that are nearby are held but not shown. Which boosts these are follows from the entries alone, so
     a window shows the same whether it was read from rows or grew entry by entry.
@@ -83,10 +83,10 @@ class Window:
 
     @property
     def shown(self) -> list[TimelineEntry]:
-        """The entries, oldest first, without boosts of a status that stands among the RECENT ones before them."""
+        """The entries, oldest first, without boosts of a status that is among the RECENT entries before the boost."""
         if self._shown is None:
             shown = self._without_repeats()
-            # Mostly there are no repeats: then one list is both.
+            # Mostly there are no repeats: then both are the same list.
             self._shown = self._entries if len(shown) == len(self._entries) else shown
         return self._shown
 
