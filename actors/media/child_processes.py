@@ -1,7 +1,7 @@
-"""Steps of a job that runs programs. Each step that reads the file is a process that can't start another one.
+"""Steps of a job that runs programs. Each step that reads the file is a process that can't start further processes.
 
-The process that starts the steps reads only their answers. So a flaw in a decoder gives an attacker one process, with
-the memory limit of one.
+The process that starts the steps reads only their answers. So a flaw in a decoder gives an attacker only
+a single process with its memory limit.
 """
 
 from __future__ import annotations
@@ -88,5 +88,5 @@ def _done(work: Callable[[], object]) -> dict[str, object]:
     except FileRefused as refusal:
         return {"refused": str(refusal)}
     except pyvips.Error as error:
-        print(error, file=sys.stderr)  # noqa: T201 - the server keeps what a failed process says
+        print(error, file=sys.stderr)  # noqa: T201 - the server stores the error output of a failed process
         return {"refused": UNVERIFIED}

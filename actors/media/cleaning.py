@@ -29,7 +29,7 @@ LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left
 BUDGET = 10 * 1024**3  # bytes of all files that could be fetched again, unless staff chose another number
 CLEANED_AT_ONCE = 500
 
-# What is removed, in words.
+# The kinds of removed rows and files, for the log.
 LOOSE = "attachments in no post"
 CARDS = "cards in no post"
 COPIES = "copies of files"
@@ -52,7 +52,7 @@ class Cleaning:
         self._outbox = outbox
         self._folder = folder
         self._commands = Folder(folder.root, COMMANDS, folder.store)
-        self._keys: dict[str, Folder] = {}  # of unfinished uploads that are left over, in one of both folders
+        self._keys: dict[str, Folder] = {}  # of unfinished uploads that are left over; values: `_folder` or `_commands`
         self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
 
     async def find_left(self) -> None:
@@ -80,10 +80,10 @@ class Cleaning:
         await trio.to_thread.run_sync(self._folder.adopt)
 
     async def _find(self, before: datetime | None) -> None:
-        """Note this node's unfinished uploads, with `before` only those not changed since, and old ones of others.
+        """Note unfinished uploads of this node without a change since `before` (None: all), and old uploads of others.
 
-        Young waiting uploads are never left over for sure: another node may be about to store the row of one. The same
-        is true of the files of commands, which may run.
+        A young waiting upload may be in use, because another node may be about to store its row. So may young files of
+        commands, which may still run.
         """
         long_ago = self._clock.now() - LEFT_FOR
         for folder, until in ((self._folder, before), (self._commands, long_ago)):
@@ -94,7 +94,7 @@ class Cleaning:
     async def remove_unstored(self) -> None:
         """Remove files of uploads that were never stored."""
         published = {key: await self._folder.in_thread(self._folder.published, key) for key in self._keys}
-        names = [name for one in published.values() for name in one]
+        names = [name for of_key in published.values() for name in of_key]
         known = await self._database.read(media.known_files, names) if names else set[str]()
         rows = await self._database.read(media.find_many, list(self._ids)) if self._ids else {}
         unwanted = [name for name in names if name not in known]
@@ -110,7 +110,7 @@ class Cleaning:
         self._record("media.cleaned", decision=removed)
 
     async def _remove(self, names: Iterable[str], counts: Counter[str]) -> None:
-        """Remove files one by one. An error with one file does not affect the others."""
+        """Remove each file by itself. An error with a file does not affect the others."""
         for name in names:
             try:
                 await self._folder.in_thread(self._folder.remove, [name])
@@ -163,21 +163,21 @@ async def delete_loose(db: Connection, promise: Promising, before: datetime) -> 
 
 
 async def delete_cards(db: Connection, promise: Promising, after: int, before: datetime) -> Swept:
-    """Delete cards that no status shows and that were fetched before a time, among the next ones after an id."""
+    """Delete cards that no status shows and that were fetched before a time. Examine the next cards after an id."""
     swept = await preview_cards.delete_unused(db, after, before, CLEANED_AT_ONCE)
     await _remove_files(db, promise, swept.images)
     return swept
 
 
 async def delete_copies(db: Connection, promise: Promising, before: datetime) -> int:
-    """Delete some copies of other servers' pictures that were not used since a time. Return how many files."""
+    """Delete some copies of other servers' pictures that were not used since a time. Return the number of files."""
     names = await remote_files.delete_unused(db, before, CLEANED_AT_ONCE)
     await _remove_files(db, promise, names)
     return len(names)
 
 
 async def apply_budget(db: Connection, promise: Promising) -> int:
-    """Forget some files of those that could be fetched again, if all take more room than they may. Return how many.
+    """Delete some files that could be fetched again, if all of them exceed the budget. Return the number of files.
 
     The cards that lose their pictures are read again.
     """
@@ -191,7 +191,7 @@ async def apply_budget(db: Connection, promise: Promising) -> int:
 
 
 async def budget(db: Connection) -> int:
-    """Return how many bytes files may take that could be fetched again."""
+    """Return the number of bytes that files may take that could be fetched again."""
     changed = await changed_settings.find_media_budget(db)
     return BUDGET if changed is None else changed
 

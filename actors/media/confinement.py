@@ -1,6 +1,6 @@
 """Confinement: the rights that a media process gives up before it reads an untrusted file.
 
-Each step is taken by the process itself, and none can be undone:
+The process takes each step itself, and can undo none of them:
 
     limits          memory, CPU time, size of files, open files, tasks, no core dumps
     user            root becomes a user who owns no files
@@ -9,7 +9,7 @@ Each step is taken by the process itself, and none can be undone:
     Landlock        only the job's files, and the files of its programs
     seccomp         only the system calls of decoding
 
-A machine that can't do one of these does the others. `confine` returns what is missing.
+A machine that can't do a step does the others. `confine` returns the missing steps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_CAPABILITIES = 64
 MOST_TASKS = 1 << 20
 ELF_64, INTERPRETER, LONGEST_HEAD = b"\x7fELF\x02", 3, 16 * 1024
 
-# Where shared libraries are; what is there is on every machine.
+# The folders of shared libraries. Their contents are no secret: they are the same on other machines.
 LIBRARIES = tuple(map(Path, ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store")))
 LIBRARY_INDEX = Path("/etc/ld.so.cache")
 NULL = Path("/dev/null")
@@ -46,7 +46,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one process: bytes of memory and of each file, seconds of CPU time, and threads at once."""
+    """The limits of a process: bytes of memory and of each file, seconds of CPU time, and threads at once."""
 
     memory: int
     seconds: int
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of a job: one to read, the ones to write, all in one folder, and the programs to run."""
+    """The files of a job: the file to read and the files to write, all in one folder, and the programs to run."""
 
     folder: Path
     source: Path
@@ -67,7 +67,7 @@ class Files:
 def confine(limits: Limits, files: Files) -> list[str]:
     """Give up all rights but these.
 
-    The current folder must be the job's, because the process may not reach the ones above.
+    The current folder must be the job's, because the process may not reach the folders above.
 
     The caller must have imported and opened everything else: afterwards only `files` can be opened. Return what this
     machine can't do, in words. Raises RuntimeError if there are other threads, which would not be confined.
@@ -98,7 +98,7 @@ def _limit(limits: Limits) -> None:
 def _become_unprivileged(files: Files) -> list[str]:
     """Change from root to a user who owns the job's files and no others.
 
-    An ordinary user can't change to another one.
+    An ordinary user can't change to another user.
     """
     if os.geteuid() != 0:
         return []

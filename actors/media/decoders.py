@@ -1,4 +1,4 @@
-"""The decoders of each kind of picture: libvips, and others for what libvips can't read.
+"""The decoders of each kind of picture: libvips, and others for files that libvips can't read.
 
 libvips reads one frame of a PNG, no sequences of AVIF, and no HEIC (its wheel has no decoder of HEVC). Pillow reads the
 frames of the first two. libheif reads HEIC: the wheel of pi-heif has it with a decoder alone, in 1.5 MB; pillow-heif
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 ANIMATION_PIXELS = 921_600  # of one frame
 ANIMATION_PIXELS_IN_ALL = 200_000_000
-# Pillow's frames are all in memory, with four bytes a pixel. What is larger stands still.
+# Pillow's frames are all in memory, with four bytes a pixel. Larger animations become still pictures.
 PILLOW_PIXELS_IN_ALL = 50_000_000
-USUAL_DELAY = 100  # milliseconds, of a frame that has none or less than browsers keep to
+USUAL_DELAY = 100  # milliseconds, of a frame without a delay, or with a shorter delay than browsers accept
 SHORTEST_DELAY = 11
-HEADERS = 64 * 1024  # bytes in front of the pixels of a PNG; a colour profile is the longest of them
+HEADERS = 64 * 1024  # bytes in front of the pixels of a PNG; a colour profile is the longest header
 
 END_OF_JPEG = b"\xff\xd9"
 
-# The loader for each kind. The file itself never chooses one.
+# The loader for each kind. The file itself never chooses its loader.
 LOADERS: dict[str, Callable[..., Any]] = {
     "jpeg": pyvips.Image.jpegload,
     "png": pyvips.Image.pngload,
@@ -75,7 +75,7 @@ def open_image(kind: str, source: str) -> pyvips.Image:
 
 
 def open_frames(kind: str, source: str, image: pyvips.Image) -> pyvips.Image | None:
-    """Return all frames of an opened image, one below the other. None if it does not move."""
+    """Return all frames of an opened image, stacked vertically. None if it does not move."""
     if kind in WITH_FRAMES:
         frames = frames_of(image)
         return LOADERS[kind](source, n=frames, fail_on="error") if frames > 1 else None
@@ -98,9 +98,9 @@ def _open(kind: str, source: str) -> pyvips.Image:
 
 
 def _open_jpeg(source: str) -> pyvips.Image:
-    """Open a JPEG, also one without the mark of its end, which some cameras and programs leave out.
+    """Open a JPEG, also a JPEG without the end marker, which some cameras and programs leave out.
 
-    With the mark, a JPEG that was cut within its pixels is still refused.
+    The marker is added; a JPEG that was cut within its pixels is still refused.
     """
     data = Path(source).read_bytes()
     if data.endswith(END_OF_JPEG):

@@ -15,7 +15,7 @@ from .child_processes import in_child_process, run_program
 from .images import finished
 from .jobs import UNVERIFIED, FileRefused, Job
 
-# The demuxer for each kind. If ffmpeg chose one itself, it might follow the addresses in a playlist.
+# The demuxer for each kind. If ffmpeg chose the demuxer itself, it might follow the addresses in a playlist.
 DEMUXERS = {
     "mp4": "mov", "mov": "mov", "m4a": "mov", "webm": "matroska", "mp3": "mp3", "ogg": "ogg", "wav": "wav",
     "flac": "flac", "aac": "aac", "gif": "gif",
@@ -36,8 +36,8 @@ USUAL_RANGE = (
     "zscale=p=709:t=709:m=709:r=limited,format=yuv420p"
 )
 NEEDED_FILTERS = (b" zscale ", b" tonemap ")
-# The frames of a GIF are kept, each with its time in hundredths of a second. At a fixed rate FFmpeg shows the last one
-# for a moment only. Without frames that are coded out of order, a frame lasts until the next packet.
+# The frames of a GIF are kept, each with its time in hundredths of a second. At a fixed rate FFmpeg shows the last
+# frame for a moment only. Without frames that are coded out of order, a frame lasts until the next packet.
 GIF_TIMES = ("-fps_mode", "vfr", "-enc_time_base", "1:100", "-bf", "0", "-video_track_timescale", "100")
 GIF_DURATIONS = "setts=duration=if(gt(NEXT_PTS\\,PTS)\\,NEXT_PTS-PTS\\,{total}-PTS)"
 SOUND_OF_VIDEO = ("-c:a", "aac", "-b:a", "128k", "-ac", "2")
@@ -76,7 +76,7 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
     picture, sound = _map(video), _map(audio) if audio else ("-an",)
     filters = ("-vf", _filters(job, video))
     encoding = COPY if kept else (*VIDEO, *filters, *_times(job, video), *(SOUND_OF_VIDEO if audio else ()))
-    # Both by one start of ffmpeg, which takes longer than it needs for the still.
+    # ffmpeg is started once for both files: the start takes longer than the still.
     _ffmpeg(
         job,
         ((*picture, *sound, *encoding, *NO_METADATA), file),

@@ -16,7 +16,7 @@ from .jobs import Job, small_of
 LARGEST_ORIGINAL = 8_294_400  # pixels; more is scaled down
 LARGEST_SMALL = 230_400
 LONGEST_SIDE = 16_383  # that a WebP can have
-EMOJI_SIDE = 256  # several times what clients show, for sharp screens
+EMOJI_SIDE = 256  # pixels: several times the size in clients, for sharp screens
 BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would not change it
 BLURHASH_COMPONENTS = 4
 
@@ -24,7 +24,7 @@ NOTHING = 0  # of metadata is kept
 
 
 def make_image(job: Job) -> ProcessedMedia:
-    """Make the image to show, without metadata, and a small one. All frames of an animation are made anew."""
+    """Make the image to show, without metadata, and a small image. All frames of an animation are encoded again."""
     image = open_image(job.kind, job.source)
     frames = open_frames(job.kind, job.source, image)
     if frames is not None:
@@ -52,7 +52,7 @@ def make_thumbnail(job: Job) -> ProcessedMedia:
 
 
 def make_emoji(job: Job) -> ProcessedMedia:
-    """Make the picture of a custom emoji and, if it moves, a still one."""
+    """Make the picture of a custom emoji and, if it moves, a still picture."""
     image = open_image(job.kind, job.source)
     frames = open_frames(job.kind, job.source, image)
     if frames is None:
@@ -104,7 +104,7 @@ def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, JsonObject]:
 
 
 def save(image: pyvips.Image, folder: Path, name: str, kind: str) -> tuple[str, str]:
-    """Write an image in its own format, or in one that every client knows. Return its name and type."""
+    """Write an image in its own format, or in a format that every client knows. Return its name and type."""
     if kind in ("jpeg", "heic"):
         image.jpegsave(str(folder / f"{name}.jpg"), Q=88, keep=NOTHING, optimize_coding=True)
         return f"{name}.jpg", "image/jpeg"

@@ -38,9 +38,9 @@ LARGEST_FACT = 2**53
 class Job:
     """A file to process. Results are written to `folder`, under names that begin with `name`.
 
-    The task `copy` is `film` for one of another server: what browsers play anyway is not encoded anew. The task `page`
-    makes no file: it tells what a web page says of itself. Its kind is the encoding that the page's
-    server named. The task `probe` tells what this machine lacks to confine the process.
+    The task `copy` is `film` for a film of another server: a film that browsers can play is not encoded again. The task
+    `page` makes no file: it returns the facts that a web page states. Its kind is the encoding that the page's server
+    named. The task `probe` returns the steps of confinement that this machine lacks.
     """
 
     task: Task
@@ -103,7 +103,7 @@ def made_of(result: JsonObject, job: Job) -> ProcessedMedia:
     if made.file_type != content_type or made.type not in types:
         raise ValueError(f"made {made.file!r}, and calls it {made.type!r} and {made.file_type!r}")
     if made.blurhash is not None and not BLURHASH.fullmatch(made.blurhash):
-        raise ValueError("the blurhash is not one")
+        raise ValueError("the blurhash is not valid")
     if not _is_number(made.file_size) or not _are_facts(made.meta):
         raise ValueError("the facts about the file are not facts")
     return made
@@ -113,7 +113,7 @@ def _are_facts(facts: object, depth: int = 2) -> bool:
     """True for numbers and short texts by name, nested once at most."""
     if not isinstance(facts, dict):
         return False
-    # isinstance does not tell the types of its contents.
+    # isinstance does not check the types of the contents.
     named = cast("dict[object, object]", facts)
     return len(named) <= MOST_FACTS and all(
         _is_text(name) and (_is_text(fact) or _is_number(fact) or (depth > 1 and _are_facts(fact, depth - 1)))
@@ -130,7 +130,7 @@ def _is_number(fact: object) -> bool:
 
 
 def take_back(job: Job) -> None:
-    """Make the server the owner of the results: under root, media processes write them as another user."""
+    """Make the server the owner of the results. When the server runs as root, media processes write as another user."""
     if os.geteuid() != 0:
         return
     for name in results_of(job):

@@ -11,9 +11,9 @@ HEAD = 64  # bytes that are enough to know the kind
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One accepted format. `type` is the type of the attachment, as far as it is known before decoding.
+    """An accepted format. `type` is the type of the attachment; decoding may show that it is another type.
 
-    `mimes` are the names that browsers and phones have for it, the registered one first.
+    `mimes` are the names that browsers and phones have for it, the registered name first.
     """
 
     name: str
@@ -57,7 +57,7 @@ BRANDS = {b"avif": AVIF, b"avis": AVIF, b"qt  ": MOV, b"M4A ": M4A, b"M4B ": M4A
 # ISO base media that are pictures: the codec may be named among the compatible brands alone.
 PICTURES = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
 CODECS = {b"avif": AVIF, b"avis": AVIF, b"heic": HEIC, b"heix": HEIC, b"hevc": HEIC, b"hevx": HEIC}
-# What films of QuickTime begin with if they are older than `ftyp`, as small cameras still write them.
+# The first box of QuickTime films in the format before `ftyp`, which small cameras still write.
 QUICKTIME = {b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot"}
 RAW = b"crx "  # of Canon's cameras: no decoder is shipped
 # A tag of ID3v2 begins with ten bytes, and ends with ten more if it says so. The last four of the ten are its length,
@@ -70,7 +70,7 @@ TAG_HAS_FOOTER = 0x10
 def kind_in(file: IO[bytes]) -> Kind | None:
     """Return the kind of a file, which is open at its beginning. None if it is not accepted.
 
-    Programs that write tags put those of ID3 before sound of every format, not before MP3 alone.
+    Programs write ID3 tags before sound of every format, not only before MP3.
     """
     head = file.read(HEAD)
     if not head.startswith(TAG) or len(head) < TAG_HEADER:
@@ -87,7 +87,7 @@ def kind_of(head: bytes) -> Kind | None:
     for beginning, kind in BEGINNINGS:
         if head.startswith(beginning):
             return kind
-    if head[:4] in (b"RIFF", b"RF64"):  # the second one for files that may pass 4 GB
+    if head[:4] in (b"RIFF", b"RF64"):  # RF64: for files that may exceed 4 GB
         return RIFF.get(head[8:12])
     if head[4:8] == b"ftyp":
         return _of_brand(head)

@@ -1,8 +1,8 @@
 """Landlock, a kernel feature by which a process gives up its access to files.
 
 See https://docs.kernel.org/userspace-api/landlock.html. After `restrict`, the calling thread and its children can open
-no file but the given ones, make or delete none, and use no TCP port. They can't send signals to other processes, nor
-connect to their abstract sockets.
+no file except the given files, make or delete no files, and use no TCP port. They can't send signals to other
+processes, nor connect to their abstract sockets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 ASK_FOR_VERSION = 1
 PATH_BENEATH = 1
 
-# Rights to files. The first version of Landlock knows bits 0 to 12, later ones the following.
+# Rights to files. The first version of Landlock knows bits 0 to 12, later versions the next bits.
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE = 1 << 14
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
@@ -44,9 +44,9 @@ class _PathBeneath(ctypes.Structure):
 
 
 def restrict(rules: Mapping[Path, int]) -> list[str]:
-    """Give up all files but these, each with its rights. A folder includes all below it; a missing path is ignored.
+    """Give up all files except these, each with its rights. A folder includes all below it; a missing path is ignored.
 
-    `no_new_privs` must be set. Return what this kernel can't do.
+    `no_new_privs` must be set. Return the restrictions that this kernel lacks.
     """
     version = _syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASK_FOR_VERSION)
     if version < 0:
@@ -63,7 +63,7 @@ def restrict(rules: Mapping[Path, int]) -> list[str]:
 
 
 def lacking(version: int) -> list[str]:
-    """Return what a version of Landlock can't do, in words."""
+    """Return the restrictions that a version of Landlock lacks, for the log."""
     parts = (
         (3, "truncating files"),
         (TCP_SINCE, "TCP"),
@@ -75,7 +75,7 @@ def lacking(version: int) -> list[str]:
 
 def _make_ruleset(version: int, handled: int) -> int:
     attributes = _Ruleset(handled, TCP, ABSTRACT_SOCKETS_AND_SIGNALS)
-    # Older kernels know a shorter structure, and refuse one that has other bytes than zeros behind it.
+    # Older kernels know a shorter structure, and refuse a longer structure if its further bytes are not zero.
     words = 3 if version >= SCOPES_SINCE else 2 if version >= TCP_SINCE else 1
     return _check(_syscall(CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(8 * words), 0))
 
@@ -94,7 +94,9 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def _syscall(*arguments: object) -> int:
-    return _libc.syscall(*(ctypes.c_long(one) if isinstance(one, int) else one for one in arguments))
+    return _libc.syscall(
+        *(ctypes.c_long(argument) if isinstance(argument, int) else argument for argument in arguments)
+    )
 
 
 def _check(result: int) -> int:

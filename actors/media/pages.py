@@ -1,4 +1,4 @@
-"""Reading the head of a web page for its preview, in a process of its own: what the page says of itself, as texts.
+"""Reading the head of a web page for its preview, in a process of its own: the facts that the page states, as texts.
 
 A page may be made to harm its reader. Only tags are read and no tree is made, so nesting costs nothing. A page that
 takes the parser long ends at the process's limit of CPU time.
@@ -38,7 +38,7 @@ FALLBACK = "windows-1252"
 # A declaration that could be read as ASCII is in none of these (HTML standard, 13.2.3.2).
 IMPOSSIBLE_INSIDE = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": FALLBACK}
 # Browsers decode GBK as its superset, and EUC-JP and ISO-2022-JP with the characters of Windows-31J. Python's codecs of
-# these names lack what Windows added.
+# these names lack the characters that Windows added.
 SUPERSETS = {"gbk": "gb18030"}
 IN_XML = re.compile(r"""^<\?xml\s[^>]{0,500}?encoding\s{0,10}=\s{0,10}["']([^"'>]{1,40})""")
 IN_CONTENT = re.compile(
@@ -49,7 +49,7 @@ EUC_JP = re.compile(
 )
 ISO_2022_JP = re.compile(rb"\x1b\$[@B]([\x21-\x7e\r\n]*)")  # two bytes a character, up to the next escape
 
-# What browsers read where the codecs of Python have no character: 0x80 of GBK, and controls in encodings of one byte.
+# The characters that browsers read where Python's codecs have none: 0x80 of GBK, and controls in single-byte encodings.
 BROWSER = "browser"
 EURO = "\u20ac"
 
@@ -65,7 +65,7 @@ CDATA = re.compile(r"<!\[CDATA\[(.*)\]\]>", re.DOTALL)
 # In an attribute, a named reference without a semicolon before a letter, a digit or `=` is none: `?a=1&copy=2`.
 NO_REFERENCE = re.compile(r"&(?=[A-Za-z][A-Za-z0-9]*=)")
 
-# The names of `<meta>` by the fact they state, the best one first.
+# The names of `<meta>` by the fact that they state, the best name first.
 METAS: dict[str, tuple[str, ...]] = {
     "title": ("og:title", "twitter:title"),
     "description": ("og:description", "twitter:description", "description"),
@@ -94,7 +94,7 @@ ANY_TAG = re.compile(r"<[^<>]*>")
 
 # The types of JSON-LD that describe a page, by their ends: there are many kinds of articles and postings.
 WORKS = ("article", "posting", "webpage", "videoobject")
-# What pages write around JSON-LD for readers of XHTML and for very old browsers.
+# The wrapping of JSON-LD for readers of XHTML and for very old browsers.
 WRAPPING = re.compile(
     r"^(?://|/\*)?\s{0,20}(?:<!\[CDATA\[|<!--)\s{0,20}(?:\*/)?|(?://|/\*)?\s{0,20}(?:\]\]>|-->)\s{0,20}(?:\*/)?$|;$"
 )
@@ -118,8 +118,8 @@ class PageFacts:
     width: str = ""
     height: str = ""
     oembed: str = ""  # the address of its oEmbed answer
-    refresh: str = ""  # the address that the page leads to at once, if it says nothing else of itself
-    base: str = ""  # what its addresses are relative to, unless to its own
+    refresh: str = ""  # the address that the page leads to at once, if it states nothing else
+    base: str = ""  # the base of its relative addresses, if it is not its own address
 
 
 def charset_of(source: Path, declared: str) -> str:
@@ -128,7 +128,7 @@ def charset_of(source: Path, declared: str) -> str:
     Empty if it has none. Python loads the code of an encoding when it is first named. A confined process can't, so this
     is called before.
     """
-    for name in (FALLBACK, "shift_jis", "euc-jp"):  # the Japanese ones are used to decode ISO-2022-JP too
+    for name in (FALLBACK, "shift_jis", "euc-jp"):  # the Japanese encodings are used to decode ISO-2022-JP too
         webencodings.lookup(name)
     with source.open("rb") as file:
         head = file.read(PRESCANNED)
@@ -165,7 +165,7 @@ def make_page(job: Job, charset: str) -> str:
 def page_of(result: JsonObject, job: Job) -> PageFacts:
     """Return the facts of a result. An attacker may control the process, so each part is checked. Raises ValueError."""
     known = {field.name for field in fields(PageFacts)}
-    page = cast("dict[object, object]", result["page"])  # isinstance does not tell the types of its contents
+    page = cast("dict[object, object]", result["page"])  # isinstance does not check the types of the contents
     facts: dict[str, str] = {}
     for name, value in page.items():
         if name not in known or not isinstance(value, str) or len(value) > LONGEST_ADDRESS:
@@ -175,7 +175,7 @@ def page_of(result: JsonObject, job: Job) -> PageFacts:
 
 
 def facts_of(text: str) -> PageFacts:
-    """Return what the text of a page says of itself."""
+    """Return the facts that the text of a page states."""
     reader = PageParser()
     reader.feed(NO_REFERENCE.sub("&amp;", text))
     reader.close()
@@ -210,7 +210,7 @@ def facts_of(text: str) -> PageFacts:
 
 def has_letters(text: str) -> bool:
     """True if there is anything to see in a text: more than spaces, controls and characters that are not shown."""
-    return any(unicodedata.category(one)[0] not in "CZ" and one not in BLANK_LETTERS for one in text)
+    return any(unicodedata.category(letter)[0] not in "CZ" and letter not in BLANK_LETTERS for letter in text)
 
 
 def as_meant(text: str, shown: str) -> str:
@@ -246,16 +246,16 @@ class PageParser(HTMLParser):
         self.charsets: list[str] = []  # the encodings that the page declares
         self.frame: dict[str, str] = {}
         self._metas: dict[str, str] = {}
-        self._is_other_picture = False  # what is said of a picture is not said of the first one
+        self._is_other_picture = False  # the following tags describe another picture than the first
         self._inside = ""  # the title, or a script with JSON-LD
-        self._apart = 0  # depth of elements that are not shown as the page: drawings, templates, what is for no scripts
+        self._apart = 0  # the number of open elements that are not shown: drawings, templates, `noscript`
 
     def first(self, names: tuple[str, ...]) -> str:
         """Return the first of these that the page states."""
         return next((value for name in names if (value := self._metas.get(name))), "")
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: (value or "").strip() for name, value in reversed(attrs)}  # the first one of a name counts
+        given = {name: (value or "").strip() for name, value in reversed(attrs)}  # the first attribute of a name counts
         match tag:
             case "meta":
                 self._take_charset(given)
@@ -289,7 +289,7 @@ class PageParser(HTMLParser):
             self._apart = max(0, self._apart - 1)
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """Skip `<![`. In HTML it begins a comment; the library raises for most of what may follow."""
+        """Skip `<![`. In HTML it begins a comment; the library raises for most texts that may follow."""
         return self.parse_bogus_comment(i)
 
     def handle_data(self, data: str) -> None:
@@ -310,7 +310,7 @@ class PageParser(HTMLParser):
         if not has_letters(content):
             return
         is_no_picture = name in METAS["image"] and NO_PICTURE.fullmatch(content) is not None
-        if name == "og:image":  # it begins what is said of one picture, which goes on to the next
+        if name == "og:image":  # it begins the description of a picture, which ends at the next `og:image`
             self._is_other_picture = is_no_picture or name in self._metas
         if not is_no_picture and not (self._is_other_picture and name.startswith("og:image:")):
             self._metas.setdefault(name, content[:LONGEST_ADDRESS])
@@ -396,7 +396,7 @@ def _linked(scripts: list[str], shown: str) -> dict[str, str]:
         objects = list(islice(_objects(root, DEEPEST), MOST_OBJECTS))
         known = {name: found for found in objects if isinstance(name := found.get("@id"), str) and len(found) > 1}
         for found in objects:
-            if any(one.endswith(WORKS) for one in _types(found)) and (facts := _facts(found, known)):
+            if any(name.endswith(WORKS) for name in _types(found)) and (facts := _facts(found, known)):
                 return {name: text if name in ADDRESSES else as_meant(text, shown) for name, text in facts.items()}
     return {}
 
@@ -406,10 +406,10 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
     if depth == 0:
         return
     if isinstance(value, list):
-        for one in cast("list[object]", value)[:MOST_OBJECTS]:  # isinstance does not tell the types of its contents
-            yield from _objects(one, depth - 1)
+        for entry in cast("list[object]", value)[:MOST_OBJECTS]:  # isinstance does not check the types of the contents
+            yield from _objects(entry, depth - 1)
     elif isinstance(value, dict):
-        named = cast("dict[str, object]", value)  # isinstance does not tell the types of its contents
+        named = cast("dict[str, object]", value)  # isinstance does not check the types of the contents
         yield named
         for name in ("@graph", "mainEntity", "mainEntityOfPage"):
             yield from _objects(named.get(name), depth - 1)
@@ -417,9 +417,9 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
 
 def _types(found: dict[str, object]) -> set[str]:
     given = found.get("@type")
-    # isinstance does not tell the types of its contents
+    # isinstance does not check the types of the contents
     types = cast("list[object]", given) if isinstance(given, list) else [given]
-    return {one.lower() for one in types if isinstance(one, str)}
+    return {name.lower() for name in types if isinstance(name, str)}
 
 
 def _facts(found: dict[str, object], known: Mapping[str, dict[str, object]]) -> dict[str, str]:
@@ -440,21 +440,21 @@ def _facts(found: dict[str, object], known: Mapping[str, dict[str, object]]) -> 
 
 
 def _text(value: object, keys: Sequence[str], known: Mapping[str, dict[str, object]]) -> str:
-    """Return a text, or the text under one of `keys` of an object; of a list those of the first one. Empty if none.
+    """Return a text, or the text of an object under one of `keys`. Empty if there is none.
 
-    An object may only name another one of the same script by its id.
+    Of a list the first entry is read. An object may be a reference, by its id, to another object of the same script.
     """
     value = _first(value)
     if isinstance(value, dict):
-        given = cast("dict[str, object]", value)  # isinstance does not tell the types of its contents
+        given = cast("dict[str, object]", value)  # isinstance does not check the types of the contents
         other = known.get(str(given.get("@id")), {})
-        candidates = (_first(one.get(key)) for one in (given, other) for key in keys)
-        value = next((one for one in candidates if isinstance(one, str) and one), None)
+        candidates = (_first(found.get(key)) for found in (given, other) for key in keys)
+        value = next((text for text in candidates if isinstance(text, str) and text), None)
     return _whole(value.strip()) if isinstance(value, str) else ""
 
 
 def _first(value: object) -> object:
-    # isinstance does not tell the types of its contents
+    # isinstance does not check the types of the contents
     return next(iter(cast("list[object]", value)), None) if isinstance(value, list) else value
 
 

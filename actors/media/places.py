@@ -19,12 +19,15 @@ class NoPlace(NotAnswered):
 
 
 class Places:
-    """A fixed number of places. An account has at most one. Waiting accounts get one in turn, for one job each."""
+    """A fixed number of places.
+
+    An account has at most one place. Waiting accounts get a place in turn, for one job each.
+    """
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._busy: set[int] = set()
-        # The queue of accounts with waiting jobs. The first one is the next.
+        # The queue of accounts with waiting jobs. The first account is the next.
         self._waiting: OrderedDict[int, deque[trio.Event]] = OrderedDict()
 
     @asynccontextmanager
@@ -40,7 +43,7 @@ class Places:
             self._fill()
 
     def inspect(self) -> str:
-        """Return what an operator sees."""
+        """Return the numbers for an operator."""
         waiting = sum(len(jobs) for jobs in self._waiting.values())
         return f"{len(self._busy)} of {self._count}" + (f", {waiting} waiting" if waiting else "")
 
@@ -71,7 +74,7 @@ class Places:
     def _fill(self) -> None:
         """Give free places to the next accounts in turn."""
         while len(self._busy) < self._count:
-            account_id = next((one for one in self._waiting if one not in self._busy), None)
+            account_id = next((waiting for waiting in self._waiting if waiting not in self._busy), None)
             if account_id is None:
                 return
             jobs = self._waiting[account_id]

@@ -1,4 +1,4 @@
-"""A probe of what this machine lacks to confine media processes: one process that tries each step.
+"""The probe of confinement: a process that tries each step of it, to find the steps that this machine lacks.
 
 A server starts it with its first file, or some time after its start. At the start itself it would take a fifth of a
 second of CPU from clients that were interrupted.
@@ -22,7 +22,7 @@ LATEST = 30.0  # seconds after the start
 
 
 async def probe(run: Callable[[Job], Awaitable[object]], ffmpeg: str | None, ffprobe: str | None) -> list[str]:
-    """Return what is missing, in words. `run` runs a job in a process of its own."""
+    """Return the missing steps, for the log. `run` runs a job in a process of its own."""
     try:
         with tempfile.TemporaryDirectory(prefix="troupe-probe-") as folder:
             source = Path(folder) / SOURCE
@@ -37,7 +37,7 @@ async def probe(run: Callable[[Job], Awaitable[object]], ffmpeg: str | None, ffp
 
 
 async def report_missing(first_file: trio.Event, look: Callable[[], Awaitable[list[str]]], record: Record) -> None:
-    """Report what confinement lacks, once: every job is affected. `look` is the probe."""
+    """Log the missing steps once, because they affect every job. `look` is the probe."""
     with trio.move_on_after(LATEST):
         await first_file.wait()
     if missing := await look():

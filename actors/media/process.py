@@ -1,4 +1,4 @@
-"""One media process for one job: it is started, waited for, and its outcome read."""
+"""The process of a media job: started, awaited, and its result read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..kernel.errors import describe
 from .jobs import LARGEST_RESULT, RESULT, FileRefused, Job, made_of, take_back
 
 WORKER = f"{__package__}.worker"
-LAST_WORDS = "last-words.txt"  # what the process writes to standard error
+LAST_WORDS = "last-words.txt"  # the process's standard error
 MOST_WORDS = 2000  # bytes of it that are read
 LONGEST_CAUSE = 300  # characters
 KILLED = "was killed by signal"  # as `child_processes.py` says of FFmpeg

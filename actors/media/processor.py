@@ -93,7 +93,7 @@ class MediaProcessor:
         return self.ffmpeg is not None
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees: places in use, and waiting accounts."""
+        """Return the numbers for an operator: places in use, and waiting accounts."""
         return {
             "images": self._images.inspect(), "gifs": self._gifs.inspect(), "films": self.queue.places.inspect(),
             "copies of films": f"{self._copies.borrowed_tokens} of {COPIES_AT_ONCE}",
@@ -135,7 +135,10 @@ class MediaProcessor:
         await self._clear(upload)
 
     async def _taken_back(self, upload: Incoming) -> bool:
-        """Remove what was published of an upload. If it fails, the folder stays: by it the cleaning finds the files."""
+        """Remove the published files of an upload.
+
+        If it fails, the folder stays, so that the cleaning finds the files.
+        """
         with trio.CancelScope(shield=True):
             try:
                 await self.remove(upload.published)
@@ -165,7 +168,7 @@ class MediaProcessor:
         return made
 
     async def copy_film(self, upload: Incoming) -> ProcessedMedia:
-        """Make files of a film or of sound of another server and publish them. Raises what `make` raises."""
+        """Make files of a film or of sound of another server and publish them. Raises the errors of `make`."""
         if not self.takes_films or upload.kind is None:
             raise FileRefused(UNVERIFIED)
         job = self._job("copy", upload.kind.name, upload.source, upload.place, upload.key)
@@ -179,7 +182,7 @@ class MediaProcessor:
         upload.published_bytes = await self.folder.in_thread(self.folder.publish, upload.key, upload.published)
 
     async def read_page(self, upload: Incoming, charset: str) -> PageFacts:
-        """Return what a web page says of itself. `charset` is the encoding that its server named, or nothing.
+        """Return the facts that a web page states. `charset` is the encoding that its server named, or empty.
 
         Raises ProcessingFailed, NoPlace, and OSError when the machine lacks something.
         """
@@ -237,7 +240,7 @@ class MediaProcessor:
         await self.folder.in_thread(self.folder.remove, names)
 
     async def _make_film(self, medium: Media, key: str) -> ProcessedMedia:
-        """Make files of a waiting upload and publish them. Raises what `make` raises."""
+        """Make files of a waiting upload and publish them. Raises the errors of `make`."""
         source = self.folder.waiting(medium.id)
         place, kind = await trio.to_thread.run_sync(self._begin, key, source)
         if kind is None:

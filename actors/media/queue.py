@@ -1,4 +1,4 @@
-"""The queue of waiting uploads: video and sound, one row each. A node processes those whose files it has received.
+"""The queue of waiting uploads: video and sound, a row for each. A node processes the uploads that it has received.
 
 Each account with uploads has its own task here, so that a busy actor delays only its own account. The tasks share the
 places for films fairly. The cause of a failure decides what follows:
@@ -30,12 +30,12 @@ from .jobs import UNVERIFIED, FileRefused
 from .places import Places
 from .process import ProcessingFailed
 
-FILMS_AT_ONCE = 2  # so that one film that takes the full half hour does not delay all others
+FILMS_AT_ONCE = 2  # so that a film that takes the full half hour does not delay all others
 PAUSES = (10.0, 60.0, 600.0)  # seconds after the first, second, third try
 MOST_TRIES = len(PAUSES) + 1
 MACHINE_PAUSES = (2.0, 5.0, 15.0, 60.0)  # seconds until the machine is tried again
-TELL_AGAIN = (1.0, 5.0, 15.0, 60.0)  # seconds until an account that did not answer is told again
-MOST_CRASHES = 3  # of an account's actor on one result
+ASK_AGAIN = (1.0, 5.0, 15.0, 60.0)  # seconds until an account that did not answer is asked again
+MOST_CRASHES = 3  # of an account's actor on a result
 CUT_SHORT = "the server ended during each try"
 NOT_STORED = "the result could not be stored"
 LOOK_AGAIN = 60.0  # seconds between two checks for work, without being woken
@@ -44,7 +44,7 @@ GIVE_BACK = 1.0  # seconds that stopping waits for the database to uncount a try
 
 
 class Queue:
-    """Processes waiting uploads. `make` makes files of one, in a folder named by the key."""
+    """Processes waiting uploads. `make` makes the files of an upload, in a folder named by the key."""
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, record: Record, folder: Folder,
@@ -66,12 +66,12 @@ class Queue:
         self._counted: set[int] = set()
 
     def wake(self) -> None:
-        """Look for waiting uploads at once, because one was stored."""
+        """Look for waiting uploads at once, because an upload was stored."""
         self._wakes += 1
         self._woken.set()
 
     async def finished(self, id: int, patience: float) -> None:
-        """Return when an attachment is done, has failed, was put off or is gone, and after `patience` seconds."""
+        """Return when an attachment is done, has failed, was deferred or is gone, and after `patience` seconds."""
         changed = self._changed.setdefault(id, trio.Event())
         self.wake()
         found = await self._database.read(media.find, id)
@@ -106,7 +106,8 @@ class Queue:
         faults = 0  # failures of the machine in a row
         try:
             while True:
-                # Read before the rows: an upload that is stored meanwhile changes it, and is looked for again.
+                # Read before the rows: an upload that is stored meanwhile raises the number, and the rows are read
+                # again.
                 wakes = self._wakes
                 try:
                     medium = await self._database.read(media.due, self._folder.node, account_id, self._clock.now())
@@ -130,12 +131,12 @@ class Queue:
             result = await self._try(medium, key)
         except (StorageError, OSError):
             await self._clear(key)
-            self._tell_of_change(medium.id)
+            self._wake_requests(medium.id)
             raise
         # Files that were made but may not be stored are left to the cleaning, which asks the rows.
-        if result is None or await self._tell(medium, result):
+        if result is None or await self._store(medium, result):
             await self._clear(key)
-        self._tell_of_change(medium.id)
+        self._wake_requests(medium.id)
 
     async def _clear(self, key: str) -> None:
         with trio.CancelScope(shield=True):
@@ -164,14 +165,14 @@ class Queue:
             else:
                 return FinishMedia(medium.id, made)
         self._counted.discard(medium.id)
-        return await self._put_off(medium, failure, tries)
+        return await self._defer(medium, failure, tries)
 
     async def _count_try(self, medium: Media) -> int | None:
         """Return the number of this try. None if the attachment is gone."""
         if medium.id in self._counted:
             found = await self._database.read(media.find, medium.id)
             return None if found is None or found.state != "waiting" else found.tries
-        # Before the work, and not after it: a process that is killed with its server has had its try too.
+        # Before the work and not after it, so that a process that is killed with its server counts as a try.
         tries = await self._database.transact(media.count_try, medium.id)
         self._counted.add(medium.id)
         return tries
@@ -182,9 +183,9 @@ class Queue:
             try:
                 await self._database.transact(media.give_try_back, medium.id)
             except StorageError:
-                return  # the upload has one try fewer left
+                return  # the try stays counted
 
-    async def _put_off(self, medium: Media, error: Exception, tries: int) -> FinishMedia | None:
+    async def _defer(self, medium: Media, error: Exception, tries: int) -> FinishMedia | None:
         """Try again later, or give up with the reason of the last try."""
         if tries >= MOST_TRIES:
             return self._give_up(medium, error, tries)
@@ -209,36 +210,37 @@ class Queue:
         self._record("media.retry", message="video and sound", error=cause, decision=f"again in {pause:g} s")
         await trio.sleep(pause)
 
-    async def _tell(self, medium: Media, result: FinishMedia) -> bool:
+    async def _store(self, medium: Media, result: FinishMedia) -> bool:
         """Have the owner's account store a result, in order with its other changes. True if it did.
 
-        Tried until the account answers: the work is not repeated because an account is busy or in quarantine. A result
-        that crashes the account again and again is replaced by a failure.
+        Asks until the account answers, so that no work is repeated because an account is busy or in quarantine. A
+        result that crashes the account again and again is replaced by a failure.
         """
-        crashes, telling = 0, result
+        crashes, message = 0, result
         for failures in count():
             try:
-                await self._runtime.ask(_owner(medium), telling)
+                await self._runtime.ask(_owner(medium), message)
             except NoLongerWanted:
                 break
             except (NotAnswered, Unavailable, Doubtful) as error:
                 crashes += isinstance(error, Crashed)
                 if crashes == MOST_CRASHES:
-                    telling = FinishMedia(medium.id, None, NOT_STORED)
+                    message = FinishMedia(medium.id, None, NOT_STORED)
                 await self._wait_for_the_owner(medium, error, failures)
             else:
                 break
         self._counted.discard(medium.id)
         await trio.to_thread.run_sync(self._folder.forget, medium.id)
-        return telling is result
+        return message is result
 
     async def _wait_for_the_owner(self, medium: Media, error: Exception, failures: int) -> None:
-        pause = TELL_AGAIN[min(failures, len(TELL_AGAIN) - 1)]
+        pause = ASK_AGAIN[min(failures, len(ASK_AGAIN) - 1)]
         cause = machine_fault(error) or describe(error)
-        self._record("media.retry", actor=str(_owner(medium)), error=cause, decision=f"told again in {pause:g} s")
+        self._record("media.retry", actor=str(_owner(medium)), error=cause, decision=f"asked again in {pause:g} s")
         await trio.sleep(pause)
 
-    def _tell_of_change(self, id: int) -> None:
+    def _wake_requests(self, id: int) -> None:
+        """Wake the requests that wait for the result of an attachment."""
         if (event := self._changed.pop(id, None)) is not None:
             event.set()
 
@@ -257,7 +259,7 @@ def _facts(medium: Media, error: Exception) -> dict[str, object]:
 
 
 def _for_owners(error: Exception) -> str:
-    """Return the reason in words that show nothing of the server's inside."""
+    """Return the reason for the owner, without details of the server."""
     return (
         str(error) if isinstance(error, ProcessingFailed) and error.public else "the server could not process this file"
     )

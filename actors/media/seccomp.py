@@ -1,4 +1,4 @@
-"""A filter of system calls (seccomp) that allows those of decoding and no others.
+"""A filter of system calls (seccomp) that allows only the calls of decoding.
 
 A filter is a small program for the kernel, in classic BPF: https://docs.kernel.org/userspace-api/seccomp_filter.html. A
 call that it does not name fails with EPERM.
@@ -26,7 +26,7 @@ REFUSE = 0x0005_0000 | errno.EPERM
 UNKNOWN = 0x0005_0000 | errno.ENOSYS
 
 THREAD = 0x0001_0000  # of clone
-NAMESPACES = 0x7E02_0080  # of clone: any new one
+NAMESPACES = 0x7E02_0080  # of clone: each new namespace
 SET_NAME, GET_NAME, NAME_MEMORY = 15, 16, 0x5356_4D41  # of prctl
 # Of fcntl: to duplicate, flags and locks. F_SETOWN is not there, which sends signals.
 FILE_CONTROLS = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
@@ -81,9 +81,10 @@ ARCHITECTURES = {
 
 
 def restrict(*, processes: bool = False, programs: bool = False) -> list[str]:
-    """Refuse this process and its children all calls but those of decoders, and of starting processes if allowed.
+    """Allow this process and its children only the calls of decoders, and calls that start processes if allowed.
 
-    `no_new_privs` must be set. A second call can only restrict further. Return what this machine can't do.
+    `no_new_privs` must be set. A second call can only restrict further. Return the restrictions that this machine
+    lacks.
     """
     if ctypes.sizeof(ctypes.c_void_p) != 8 or (architecture := ARCHITECTURES.get(MACHINE)) is None:
         return [f"seccomp (no filter for {MACHINE})"]
@@ -98,7 +99,10 @@ def restrict(*, processes: bool = False, programs: bool = False) -> list[str]:
 
 
 def program_for(architecture: Architecture, process: int, *, processes: bool, programs: bool) -> bytes:
-    """Return the filter for the kernel. `process` is the one that may send itself signals, as abort does."""
+    """Return the filter for the kernel.
+
+    `process` is the id of the process that may send itself signals, as abort does.
+    """
     special = {
         "clone": _clone(processes),
         "clone3": [_end(UNKNOWN)],  # its flags are in memory, which a filter can't read; libraries then use clone
@@ -137,7 +141,7 @@ def _clone(processes: bool) -> list[bytes]:
 
 
 def _argument_is(index: int, values: Iterable[int]) -> list[bytes]:
-    """Allow the call if the argument, of 64 bits, is one of these small numbers."""
+    """Allow the call if the argument, of 64 bits, is among these small numbers."""
     low = ARGUMENTS + 8 * index  # both architectures are little-endian
     checks = [step for value in values for step in (_step(JUMP_IF_EQUAL, value, 0, 1), _end(ALLOW))]
     return [

@@ -1,4 +1,4 @@
-"""The program of a media process: reads one job from standard input, confines itself, and writes its result to a file.
+"""The program of a media process: reads a job from standard input, confines itself, and writes its result to a file.
 
 Untrusted files are decoded in no other place. A flaw in a decoder gives an attacker a process that can read the file
 and write the results, and do nothing more: see `confinement`.
@@ -43,14 +43,14 @@ def main() -> None:
 
 
 def _work(job: Job) -> Callable[[list[str]], str]:
-    """Return the function that does the job. It is told what this machine lacks, and returns the result.
+    """Return the function that does the job. It takes the missing steps of confinement, and returns the result.
 
     Only the modules that the job needs are imported, because imports are most of the time of a small job. They are
     imported here: once confined, the process can't read its own libraries.
     """
     if job.task == "page":
-        # Late, as below: the process does one job, and imports are most of its time. The reader of pages takes 5 ms,
-        # the makers of films take 14 ms, libvips takes 10 ms.
+        # Late, as below: the process does a single job, and imports are most of its time. The reader of pages takes 5
+        # ms, the makers of films take 14 ms, libvips takes 10 ms.
         from . import pages
 
         charset = pages.charset_of(Path(SOURCE), job.kind)
@@ -81,7 +81,7 @@ def _maker(job: Job) -> Callable[[Job], ProcessedMedia]:
 
 
 def _end_with_server(pipe: int) -> None:
-    """Have the kernel end this process and those it starts when the other end of the pipe is closed.
+    """Have the kernel end this process and its children when the other end of the pipe is closed.
 
     Only the server has that end, so it is closed in every case when the server ends. The kernel then sends SIGIO to the
     whole group. A parent death signal was turned down: it comes already when the thread ends that started this process.
@@ -104,7 +104,7 @@ def _finish(job: Job) -> Job:
 
 
 def _probed(run_program: Callable[..., bytes], job: Job, missing: list[str]) -> str:
-    """Return what this machine lacks.
+    """Return the steps of confinement that this machine lacks.
 
     The programs are tried as well: a confined process may not be able to read them.
     """
@@ -126,7 +126,7 @@ def _made(make: Callable[[Job], ProcessedMedia], job: Job) -> str:
     except FileRefused as refusal:
         return refused_to_json(str(refusal))
     except pyvips.Error as error:
-        print(error, file=sys.stderr)  # noqa: T201 - the server keeps what a failed process says
+        print(error, file=sys.stderr)  # noqa: T201 - the server stores the error output of a failed process
         return refused_to_json(UNVERIFIED)
 
 

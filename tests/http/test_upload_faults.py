@@ -32,7 +32,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same pauses in a hundredth of the time."""
     monkeypatch.setattr(queue, "PAUSES", (0.1, 0.2, 0.3))
     monkeypatch.setattr(queue, "MACHINE_PAUSES", (0.1,))
-    monkeypatch.setattr(queue, "TELL_AGAIN", (0.1,))
+    monkeypatch.setattr(queue, "ASK_AGAIN", (0.1,))
     monkeypatch.setattr(processor, "KILLED_PAUSES", (0.01, 0.02))
 
 
