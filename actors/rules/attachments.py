@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...storage.media import Media
 from .limits import STATUS_MEDIA
 
-ALONE = frozenset({"video", "audio", "gifv"})  # kinds of which a status can have one, and no other medium beside it
+ALONE = frozenset({"video", "audio", "gifv"})  # a status with a medium of these kinds can have no other medium
 
 BESIDE_A_QUOTE = "A post with a quote can't have media or a poll"
 
@@ -15,17 +15,20 @@ BESIDE_A_QUOTE = "A post with a quote can't have media or a poll"
 def complaint(
     asked: Sequence[int], found: Mapping[int, Media], account_id: int, status_id: int | None = None
 ) -> str | None:
-    """Return why these can't be attached to a status of this account, or None. `status_id` may have them already."""
+    """Return the reason why these media can't be attached to a status of this account, or None.
+
+    `status_id` may have them already.
+    """
     if len(asked) > STATUS_MEDIA:
         return f"Cannot attach more than {STATUS_MEDIA} files"
     if unusable := [str(id) for id in asked if not _usable(found.get(id), account_id, status_id)]:
         return not_found(unusable)
     media = [found[id] for id in asked]
-    if len(media) > 1 and any(one.type in ALONE for one in media):
+    if len(media) > 1 and any(medium.type in ALONE for medium in media):
         return "Cannot attach a video to a post that already contains images"
-    if lost := [one for one in media if one.state == "failed"]:
+    if lost := [medium for medium in media if medium.state == "failed"]:
         return failure(lost[0])
-    if any(one.state != "ready" for one in media):
+    if any(medium.state != "ready" for medium in media):
         return "Cannot attach files that have not finished processing. Try again in a moment!"
     return None
 

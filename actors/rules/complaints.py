@@ -34,6 +34,6 @@ def refusal(complaints: Iterable[Complaint]) -> Refused:
     sentences: list[str] = []
     for complaint in complaints:
         sentences.append(complaint.sentence)
-        told = {"error": complaint.code, "description": complaint.text}
-        details.setdefault(complaint.attribute, []).append(told)
+        shown = {"error": complaint.code, "description": complaint.text}
+        details.setdefault(complaint.attribute, []).append(shown)
     return Refused(422, f"Validation failed: {', '.join(sentences)}", details)

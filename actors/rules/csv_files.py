@@ -1,4 +1,4 @@
-"""Reading uploaded CSV files as programs and spreadsheets write them, and saying what a file is that is none.
+"""Reading uploaded CSV files as programs and spreadsheets write them, and naming the kind of other files.
 
 Spreadsheets separate cells by commas, semicolons or tabs, as the language of the computer has it, and may write the
 encoding of the system.
@@ -18,7 +18,7 @@ from .identity import INVISIBLE
 
 MOST_CELLS = 16  # of a row that are read
 SEPARATORS = (",", ";", "\t")
-# A first line by which spreadsheets are told the separator.
+# A first line that names the separator for spreadsheets.
 SEPARATOR_LINE = re.compile(r"\A\"?sep=(.)\"?[ \t,;]*(?:\r\n|\r|\n|\Z)", re.IGNORECASE)
 END_OF_FILE = "\x1a"  # that programs of DOS write behind the last line
 BLANK = " \t\r\n\u00a0" + END_OF_FILE + INVISIBLE
@@ -42,7 +42,7 @@ BEGINNINGS = (
     (b"{\\rtf", "an RTF document"),
     (b"SQLite format 3", "a database"),
 )
-# What files of pictures, sounds and films have after the size of their first part.
+# The beginning of pictures, sounds and films whose first bytes are the size of their first part.
 PARTS = re.compile(rb"....ftyp|RIFF....(?:WEBP|WAVE|AVI )|BM....\0\0\0\0", re.DOTALL)
 MARKUP = re.compile(
     r"\s*<(?:(?P<xml>\?xml|svg|opml|rss)\b|(?:!doctype|html|head|body)\b|!--|[a-z][a-z0-9]*[\s/>].*</)",
@@ -78,7 +78,7 @@ def utf_of(file: bytes) -> str:
     """Return the encoding of a text: UTF-16 if it has a mark or can only be that, else UTF-8."""
     if file.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    # Without a mark, UTF-16 is seen by the zeros in the place of one half of each letter.
+    # Without a mark, UTF-16 is recognised by a zero byte in each letter.
     start = file[:200]
     for half, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if len(start) >= 8 and not any(start[half::2]) and all(start[1 - half :: 2]):
@@ -87,9 +87,9 @@ def utf_of(file: bytes) -> str:
 
 
 def unwrapped(text: str) -> str | None:
-    """Return a text in which each row is one quoted cell, without these quotes. None for other texts.
+    """Return a text in which each row is a single quoted cell, without these quotes. None for other texts.
 
-    Spreadsheets write such files if they took each row of a file with other separators for one cell.
+    Spreadsheets write them if they read each row of a file with other separators as a single cell.
     """
     if not text.startswith('"'):
         return None
@@ -128,9 +128,9 @@ def rows_of(text: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
 
 
 def with_end(text: str) -> str:
-    """Return a text with a last row by which `is_end` tells that no quotation mark before it was left open.
+    """Return a text with an added last row. If `is_end` finds this row, no quotation mark before it was left open.
 
-    The rows behind an open one are a part of its cell, and would be lost unnoticed.
+    The rows after an open quotation mark are part of its cell, and would be lost without an error.
     """
     return f"{text}\n{END_OF_FILE}"
 
@@ -153,7 +153,7 @@ def _decoded(file: bytes) -> str:
 
 
 def _is_json(text: str) -> bool:
-    """True for JSON, also for one value a line. The name of a list may begin with a bracket."""
+    """True for JSON, also for a value on each line. The name of a list may begin with a bracket."""
     if JSON_START.match(text) is None:
         return False
     stripped = text.lstrip()

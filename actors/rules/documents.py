@@ -1,4 +1,4 @@
-"""The HTML of the operator's texts: policies and descriptions, such as policies, which may have headings and tables."""
+"""The HTML of the operator's texts, such as policies and descriptions. They may have headings and tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NESTING = 20
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # late, as the other library: few servers have such texts
+    from markdown_it import MarkdownIt  # late, as the other library: few servers have texts in Markdown
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING})
     return made.enable(["strikethrough", "table"]).disable("image")
@@ -43,9 +43,9 @@ def document_html(source: str) -> str:
 
 
 def terms_on(day: date, effective: Sequence[date]) -> date | None:
-    """Return which terms of service are in force on a day, of those with these first days, in order.
+    """Return the first day of the terms of service that are in force on a day.
 
-    Before the first day of the first ones, those are.
+    `effective` are the first days of all terms, in order. Before them, the first terms are in force.
     """
-    begun = [one for one in effective if one <= day]
+    begun = [first for first in effective if first <= day]
     return begun[-1] if begun else next(iter(effective), None)

@@ -1,6 +1,7 @@
-"""The limits of a domain by the blocks of staff: the one place that decides it.
+"""The limits of a domain by the blocks of staff. No other code decides them.
 
-The block of the longest name rules: one of `example.com` is one of its subdomains too, unless these have their own.
+The block of the longest name applies: a block of `example.com` applies to its subdomains too, unless these have blocks
+of their own.
 On a server with limited federation, a domain that is not allowed counts as suspended.
 """
 
@@ -41,21 +42,21 @@ class DomainRules:
         self._allowed = None if allowed is None else frozenset(allowed)
 
     def block_of(self, domain: str) -> BlockedDomain | None:
-        """Return the block that rules a domain."""
+        """Return the block that applies to a domain."""
         if not self._blocks:
             return None
         return next((self._blocks[name] for name in with_parents(domain) if name in self._blocks), None)
 
     def blocks_of(self, domain: str) -> Iterator[BlockedDomain]:
-        """Return all blocks of a domain and of those that it is a part of."""
+        """Return all blocks of a domain and of its parent domains."""
         return (self._blocks[name] for name in with_parents(domain) if name in self._blocks)
 
     def allows(self, domain: str) -> bool:
-        """True for every domain, unless federation is limited to others."""
+        """True if federation is not limited, or the domain is allowed."""
         return self._allowed is None or any(name in self._allowed for name in with_parents(domain))
 
     def standing_of(self, domain: str) -> DomainStanding:
-        """Return what a domain may not. It is in lower-case ASCII, as `domain_of` returns it."""
+        """Return the limits of a domain, which is in lower-case ASCII, as `domain_of` returns it."""
         if not self.allows(domain):
             return SUSPENDED
         block = self.block_of(domain)
@@ -67,7 +68,7 @@ class DomainRules:
 
 
 def with_parents(domain: str) -> Iterator[str]:
-    """Return a domain, and the domains that it is a part of, the longest first. A port belongs to the name alone."""
+    """Return a domain and its parent domains, the longest first. Only the domain itself has its port."""
     yield domain
     name = domain.partition(":")[0]
     if name != domain:
@@ -111,7 +112,7 @@ def sought_addresses(written: str) -> tuple[str | None, str | None]:
 
 
 def is_stricter(block: BlockedDomain, other: BlockedDomain) -> bool:
-    """True if a block forbids no less than another one."""
+    """True if a block forbids at least as much as another block."""
     if block.severity == "suspend":
         return True
     if RANKS[block.severity] < RANKS[other.severity]:
@@ -120,7 +121,7 @@ def is_stricter(block: BlockedDomain, other: BlockedDomain) -> bool:
 
 
 def digest_of(domain: str) -> str:
-    """Return the SHA-256 of a domain, by which others can find one whose name is not shown in full."""
+    """Return the SHA-256 of a domain, by which people find a domain whose name is not shown in full."""
     return hashlib.sha256(domain.encode()).hexdigest()
 
 

@@ -23,12 +23,13 @@ def is_category(text: str) -> bool:
     return 0 < len(text.strip()) <= CATEGORY_CHARACTERS and text.isprintable()
 
 
-# As people type one: a picture with its variation, skin tone or tags, several joined into one, a flag, or a keycap.
+# An emoji as people type it: a picture with its variation, skin tone or tags, several joined pictures, a flag, a
+# keycap.
 _PICTURE = r"\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?[\U000e0020-\U000e007f]*"
 UNICODE_EMOJI = regex.compile(rf"{_PICTURE}(?:\u200d{_PICTURE})*|\p{{Regional_Indicator}}{{2}}|[0-9#*]\ufe0f?\u20e3")
 UNICODE_EMOJI_CHARACTERS = 40
 
 
 def is_unicode_emoji(text: str) -> bool:
-    """True if a text is one emoji of Unicode."""
+    """True if a text is a single emoji of Unicode."""
     return len(text) <= UNICODE_EMOJI_CHARACTERS and UNICODE_EMOJI.fullmatch(text) is not None

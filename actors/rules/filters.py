@@ -1,8 +1,8 @@
 """Matching the filters of an account with a status.
 
-Keywords are plain text and never patterns. All of them are searched for in one pass over the text, whose time does not
-grow with their number: words in the set of the text's words, and what else there is with an automaton. Upper and lower
-case are equal, and so are signs that keyboards exchange. Word boundaries are those of the contract: letters, marks,
+Keywords are plain text and never patterns. One pass over the text searches for all of them, and its time does not
+grow with their number: words are looked up in the set of the text's words, an automaton finds phrases. Upper and lower
+case are equal, and so are signs that keyboards exchange. Word boundaries follow the contract: letters, marks,
 decimal digits and connector punctuation of every script belong to words. Both the text and the keywords get a mark at
 each boundary, so that a keyword that stands for whole words is searched for together with the marks around it.
 """
@@ -25,12 +25,12 @@ from .markup import plain, shortened
 
 # Of a status: more than the longest text of this server with its poll and the descriptions of four media.
 TEXT_CHARACTERS = 10_000
-# Of its HTML, in which links are several times as long as what one reads of them.
+# Of its HTML, in which links are several times as long as their visible text.
 HTML_CHARACTERS = 40_000
-# Up to so many phrases are searched for one by one, which is faster.
+# Up to so many phrases are searched for without the automaton, which is faster.
 FEW_PHRASES = 16
 BYTES_OF_A_WORD = 120  # in a set
-# Statuses of which one viewer's filters remember what they found.
+# Statuses for which the filters of a viewer remember their matches.
 FOUND_KEPT = 2_000
 
 # Between the parts of a status, so that no phrase is found across two of them, and at the boundaries of words. No text
@@ -38,16 +38,16 @@ FOUND_KEPT = 2_000
 BETWEEN_PARTS = "\x01"
 BOUNDARY = "\0"
 
-# A flag is a word too, because two beside each other have a third inside: Brazil and the USA that of Russia.
+# A flag is a word too, because two flags side by side contain a third: Brazil and the USA contain Russia.
 WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}\p{Pc}]+|\p{Regional_Indicator}{2}")
 MARKED_WORD = rf"{BOUNDARY}\g<0>{BOUNDARY}"
 SPACE = regex.compile(r"\s+")
-# What a reader does not see, and what may not hide a word: soft hyphens, joiners, marks of direction, and the selector
-# of the variant of an emoji, which would be a mark of the word behind it.
+# Characters that a reader does not see and that must not hide a word: soft hyphens, joiners, marks of direction, and
+# the selector of the variant of an emoji, which would be a mark of the word behind it.
 INVISIBLE = regex.compile(r"[\0\p{Default_Ignorable_Code_Point}]+")
 
-# Characters in whose place others are typed, one for one: phones write curly quotation marks, input methods write
-# characters of full width, and Turkish keyboards have an I with and one without a dot in both cases.
+# Characters that are typed in place of other characters: phones write curly quotation marks, input methods write
+# characters of full width, and Turkish keyboards have an I with and an I without a dot in both cases.
 SAME = (
     dict.fromkeys("\u0130\u0131", "i")
     | dict.fromkeys("\u2018\u2019\u02bc", "'")
@@ -96,7 +96,7 @@ class _Index:
     """An index of filters, by which statuses are searched for them. Filters have places instead of ids."""
 
     def __init__(self, rows: Sequence[Filter]) -> None:
-        self._words: dict[str, list[int]] = {}  # keywords that are one whole word
+        self._words: dict[str, list[int]] = {}  # keywords that are a whole word
         self._phrases: list[_Phrase] = []  # all others
         self._named: dict[int, list[int]] = {}  # statuses
         self._found: dict[int, tuple[datetime | None, Mapping[int, str]]] = {}  # by statuses, with their last edits
@@ -114,7 +114,7 @@ class _Index:
         return known is not None and known[0] == status.edited_at
 
     def find(self, status: Status, text_of: TextOf) -> Mapping[int, str]:
-        """Return what stands in the text of a status. It is remembered until the status is edited."""
+        """Return the matches in the text of a status. They are remembered until the status is edited."""
         known = self._found.get(status.id)
         if known is not None and known[0] == status.edited_at:
             return known[1]
@@ -184,15 +184,15 @@ class _Automaton:
                     self._ending.append(None)
                 state = following
             self._ending[state] = needle
-        self._shorter = [0] * len(self._next)  # the longest other state that a state ends with
-        self._whole = [0] * len(self._next)  # the longest state which is a needle, of those that a state ends with
+        self._shorter = [0] * len(self._next)  # the longest other state that is a suffix of a state
+        self._whole = [0] * len(self._next)  # the longest suffix of a state that is a needle
         self._link()
 
     def first_positions(self, text: str) -> dict[str, int]:
         """Return the first position of each needle that the text has."""
         following, shorter, whole = self._next, self._shorter, self._whole
         found: dict[str, int] = {}
-        noted = {0}  # states: what they end with was found before
+        noted = {0}  # states whose needles were found before
         state = 0
         for position, character in enumerate(text):
             while (reached := following[state].get(character)) is None and state:
@@ -222,7 +222,7 @@ class _Automaton:
 
 
 class _Indexed:
-    """The base of `Filters`, for what is no field of it and not compared."""
+    """The base of `Filters`, with attributes that are not fields, so that they are not compared."""
 
     __slots__ = ("_hiding", "_index")
 
@@ -232,7 +232,7 @@ class _Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Filters(_Indexed):
-    """The filters of one account, prepared for searching. A change makes new ones."""
+    """The filters of an account, prepared for searching. A change makes a new object."""
 
     rows: tuple[Filter, ...] = ()
 
@@ -256,7 +256,7 @@ class Filters(_Indexed):
         return next((row for row in self.rows if any(entry.id == id for entry in row.statuses)), None)
 
     def has_searched(self, status: Status) -> bool:
-        """True if what the filters find in the text of a status is remembered."""
+        """True if the matches of the filters in the text of a status are remembered."""
         return self._index.knows(status)
 
     def may_hide(self, context: str) -> bool:
@@ -283,7 +283,7 @@ def is_expired(row: Filter, now: datetime) -> bool:
 
 
 def hides(matches: Sequence[FilterMatch], context: str) -> bool:
-    """True if one of the filters hides what it matches in this context."""
+    """True if a matching filter hides the status in this context."""
     return any(match.filter.action == "hide" and context in match.filter.contexts for match in matches)
 
 
@@ -299,7 +299,7 @@ def filter_text(status: Status) -> FilterText:
 
 
 def readable(status: Status) -> str:
-    """Return all that one reads in a status: warning, content, poll and descriptions of media."""
+    """Return the whole readable text of a status: warning, content, poll and descriptions of media."""
     parts = [status.spoiler_text, plain(shortened(status.content, HTML_CHARACTERS))]
     if status.poll is not None:
         parts += [option.title for option in status.poll.options]
@@ -308,7 +308,7 @@ def readable(status: Status) -> str:
 
 
 def cleaned(text: str) -> str:
-    """Return the text in composed characters, without invisible ones, and with single spaces."""
+    """Return the text in composed characters, without invisible characters, and with single spaces."""
     return SPACE.sub(" ", unicodedata.normalize("NFC", INVISIBLE.sub("", text)))
 
 
@@ -330,12 +330,12 @@ def marked_word(word: str) -> str:
 
 
 def words_of(marked: str) -> list[str]:
-    """Return the words of a marked text: every second piece between marks is one."""
+    """Return the words of a marked text: every second piece between marks."""
     return marked.split(BOUNDARY)[1::2]
 
 
 def needle_of(keyword: FilterKeyword) -> str:
-    """Return what a marked text has where the keyword stands in it."""
+    """Return a keyword as it is written in a marked text."""
     marked = mark(folded(keyword.keyword).strip())
     return marked if keyword.whole_word else marked.strip(BOUNDARY)
 
@@ -360,4 +360,4 @@ def written_at(found: Mapping[int, tuple[int, str]], text: FilterText, status: S
         first = start - text.marked.count(BOUNDARY, 0, start)
         last = first + len(needle.replace(BOUNDARY, "")) - 1
         pieces[start, needle] = written[at(first) : at(last) + 1]
-    return {place: pieces[one] for place, one in found.items()}
+    return {place: pieces[match] for place, match in found.items()}

@@ -61,9 +61,10 @@ def handle_of(written: str, local_domain: str) -> tuple[str, str | None] | None:
 
 
 def without_signs_around(written: str) -> str:
-    """Return what was searched for, as it is named: without the signs of the text that it was copied from.
+    """Return a searched name or address without the signs around it.
 
-    `(@ada@example.com),` has such signs, and phones put characters that are not shown around names and addresses.
+    They come from the text that it was copied from, such as `(@ada@example.com),`. Phones also put invisible characters
+    around names and addresses.
     `acct:` is the scheme of handles. Signs that may end a name or an address stay.
     """
     shown = "".join(sign for sign in written[:LONGEST_SOUGHT] if unicodedata.category(sign) not in NOT_SHOWN)
@@ -72,7 +73,7 @@ def without_signs_around(written: str) -> str:
 
 
 def domain_of(written: str) -> str | None:
-    """Return a domain as it is stored, in lower-case ASCII. None if it can't be one."""
+    """Return a domain as it is stored, in lower-case ASCII. None if it is not a domain."""
     name, colon, port = written.strip().removeprefix("@").rstrip(".").partition(":")
     try:
         encoded = idna.encode(name, uts46=True).decode() + colon + port
@@ -82,10 +83,10 @@ def domain_of(written: str) -> str | None:
 
 
 def pasted_domain(written: str) -> str | None:
-    """Return the one domain that a person means, as it is stored. None if no domain can be found.
+    """Return the domain that a person means, as it is stored. None if no domain can be found.
 
     The domain may be written as in a list of blocks (`*.example.org`, `.example.org`), as the address of a page, or as
-    the end of a handle. `*.example.org` is `example.org`: a block of a domain is one of its subdomains too.
+    the end of a handle. `*.example.org` is `example.org`: a block of a domain also applies to its subdomains.
     """
     found = PASTED.fullmatch(written.strip().strip(INVISIBLE)) if len(written) <= LONGEST_PASTED else None
     if found is None:

@@ -1,7 +1,7 @@
 """Reading the files of follows, blocks and the like that Mastodon, this server and others export.
 
 A file is read as a whole before anything is done. It is refused if it is of another kind than the user says, by its
-heading or by what stands in its cells: follows that are taken for blocks would block all friends.
+heading or by its cells: follows that are read as blocks would block all friends.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ PLACES: Mapping[str, Sequence[str]] = {
 REMOTE_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,2000}[A-Za-z0-9_])?")
 HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[0-9]{1,5})?")
 WEB = re.compile(r"https?://[^\s/?#@]+(?P<path>/[^\s?#]*)?\S*", re.IGNORECASE)
-# Pages of accounts: by their name, or by what other software puts before it.
+# Pages of accounts: with the name alone, or after a path of other software.
 NAMED_PAGE = re.compile(r"/(?:web/)?@(?P<name>[^/@\s]+)(?:@(?P<domain>[^/@\s]+))?/?")
 ACCOUNT_PAGE = re.compile(r"/(?:users|user|u|profile|author|c|channel|accounts|a|video-channels)/[^/\s]+/?|/@[^/\s]+/?")
 
-# What the names of files say: those of this server, Mastodon, GoToSocial, Pleroma and Misskey. Followers may be taken
-# for accounts to follow, and not for accounts to block.
+# The kinds that names of files state: files of this server, Mastodon, GoToSocial, Pleroma and Misskey. A file of
+# followers may be imported as accounts to follow, and not as accounts to block.
 FILE_NAMES: Mapping[str, re.Pattern[str]] = {
     "following": re.compile(r"follow|friends"),
     "blocks": re.compile(r"block"),
@@ -160,7 +160,7 @@ def _sheet(kind: str, text: str) -> Sheet:
     else:
         texts = [text] if (inner := unwrapped(text)) is None else [text, inner]
         ways = [(separator, written) for written in texts for separator in SEPARATORS]
-        separator, text = max(ways, key=lambda way: _fitting(kind, way[1], way[0]))  # of equal ones the first
+        separator, text = max(ways, key=lambda way: _fitting(kind, way[1], way[0]))  # of equally good ways the first
     rows = [(number + first - 1, cells) for number, cells in _bounded(kind, text, separator)]
     for number, cells in rows:
         if len(max(cells, key=len)) > LONGEST_TARGET:
@@ -198,12 +198,12 @@ def _fitting(kind: str, text: str, separator: str) -> tuple[int, int]:
 
 
 def _is_comment(kind: str, cells: Sequence[str]) -> bool:
-    """True for a row that says something about the file: no heading, and no list whose name begins with the sign."""
+    """True for a comment about the file: not for a heading, nor for a list whose name begins with the sign."""
     return cells[0].startswith("#") and _columns(cells) is None and not _is_of(kind, cells, None)
 
 
 def _columns(cells: Sequence[str]) -> Sequence[str] | None:
-    """Return the columns of a heading, unknown ones empty; None if this row is none."""
+    """Return the columns of a heading, with empty texts for unknown columns; None if this row is no heading."""
     if any("@" in cell or "://" in cell for cell in cells):
         return None
     columns = [COLUMNS.get(cell.lower().lstrip("#").replace("_", " ").strip(), "") for cell in cells]
@@ -214,7 +214,7 @@ def _columns(cells: Sequence[str]) -> Sequence[str] | None:
 
 
 def _check_kind(kind: str, sheet: Sheet, name: str) -> None:
-    """Raise UnreadableFile for a file of another kind, or one of which it is not certain what stands in it."""
+    """Raise UnreadableFile for a file of another kind, or of an uncertain kind."""
     named = _kinds_of_heading(sheet.columns)
     if named and kind not in named:
         raise _of_another_kind(kind, named)
@@ -249,7 +249,7 @@ def _kinds_of_heading(columns: Sequence[str] | None) -> Sequence[str]:
 
 
 def _check_first_row(rows: Sequence[tuple[int, Sequence[str]]]) -> None:
-    """Refuse a heading that is not known, for example of another language: its columns can't be told apart."""
+    """Refuse a heading that is not known, for example in another language: the meaning of its columns is not known."""
     first = rows[0][1]
     if len(rows) < 2 or _has_address(first):
         return
@@ -271,7 +271,7 @@ def _is_mostly(kind: str, sheet: Sheet) -> bool:
 
 
 def _is_of(kind: str, cells: Sequence[str], columns: Sequence[str] | None) -> bool:
-    """True if a row may be of a kind. What is certainly of another kind may not."""
+    """True if a row may be of a kind: it is not certainly of another kind."""
     row = dict(zip(columns or PLACES[kind], cells, strict=False))
     account = row.get("account", "")
     match kind:
@@ -320,8 +320,8 @@ def _following(row: Row, local_domain: str) -> ImportedLine:
         if (switch := SWITCHES.get(row.get(column, "").lower())) is not None:
             options[name] = switch
     if languages := row.get("languages"):
-        known = (language_code(one.strip()) for one in re.split(r"[,;\s]+", languages)[:200])
-        options["languages"] = list(dict.fromkeys(one for one in known if one is not None))
+        known = (language_code(part.strip()) for part in re.split(r"[,;\s]+", languages)[:200])
+        options["languages"] = list(dict.fromkeys(code for code in known if code is not None))
     return ImportedLine(0, account_target(row.get("account", ""), local_domain), options)
 
 

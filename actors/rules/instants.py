@@ -7,8 +7,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-# The driver stores Python's first and last instant as infinities, and returns these without a time zone: each page that
-# showed one would fail.
+# The driver stores Python's first and last instant as infinities, and returns these without a time zone: each page with
+# an infinity would fail.
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 # A time as in mails (RFC 5322) and in headers of HTTP. Other names of zones than these two can mean several offsets.
@@ -20,15 +20,18 @@ ZONE_NAME = re.compile(r"(?<=[Z0-9])\[[A-Za-z0-9_/+-]{1,60}\]\Z")
 
 
 def ascii_digits(text: str) -> str:
-    """Return a text with ASCII digits for those of other scripts.
+    """Return a text with ASCII digits in place of digits of other scripts.
 
-    Programs print numbers and times in the digits of the device's language unless they are told otherwise.
+    By default, programs print numbers and times in the digits of the device's language.
     """
     return text if text.isascii() else "".join(str(int(sign)) if sign.isdecimal() else sign for sign in text)
 
 
 def instant_of(text: str) -> datetime | None:
-    """Return a time in ISO 8601, in UTC where it has no offset. None if it is none that can be meant."""
+    """Return a time in ISO 8601, in UTC where it has no offset.
+
+    None if it is no time, or outside of `FIRST` to `LAST`.
+    """
     try:
         written = datetime.fromisoformat(text.strip().upper())
         instant = written.replace(tzinfo=UTC) if written.tzinfo is None else written.astimezone(UTC)
@@ -38,7 +41,7 @@ def instant_of(text: str) -> datetime | None:
 
 
 def printed_instant(text: str) -> datetime | None:
-    """Return a time in ISO 8601, or as programs print one.
+    """Return a time in ISO 8601, or in the formats in which programs print times.
 
     JavaScript prints `Tue, 03 Feb 2026 04:05:06 GMT`, Ruby and Go end theirs with ` UTC`, Java with `[Europe/Berlin]`.
     """

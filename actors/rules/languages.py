@@ -1,4 +1,4 @@
-"""The languages that a status can have: ISO 639-1, and those of ISO 639-3 that people post in.
+"""The languages that a status can have: ISO 639-1, and the languages of ISO 639-3 that people post in.
 
 Regional forms are accepted if clients offer them because they are written differently. Of other forms the language is
 taken.
@@ -82,10 +82,10 @@ _BY_LOWER_CASE = {code.lower(): code for code in LANGUAGES} | _OTHER_CODES
 def language_code(given: str | None) -> str | None:
     """Return the code of a language as it is stored. None if it is unknown; then the author's default applies.
 
-    Of a tag with more parts, such as `zh-Hant-HK`, those count that the table has: `zh-HK`.
+    Of a tag with more parts, such as `zh-Hant-HK`, the parts in the table count: `zh-HK`.
     """
     if not given:
         return None
     parts = given.strip().replace("_", "-").lower().split("-")
     candidates = ("-".join(parts), f"{parts[0]}-{parts[-1]}", parts[0])
-    return next((code for one in candidates if (code := _BY_LOWER_CASE.get(one))), None)
+    return next((code for candidate in candidates if (code := _BY_LOWER_CASE.get(candidate))), None)

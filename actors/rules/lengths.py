@@ -1,7 +1,7 @@
 """The lengths of texts, as they are counted for the limits.
 
-Apart from the limits, because the processes that decode media import those: what counts texts takes half as long to
-import as the rest of such a process.
+Apart from `limits.py`, which the processes that decode media import: the imports of this module take half as long as
+the rest of such a process.
 """
 
 import regex

@@ -1,7 +1,7 @@
 """The limits of all input. How texts are counted is in `lengths.py`.
 
-The figures are those of Mastodon 4.5. `configuration` of `/api/v2/instance` publishes them under the names given. Web
-and mobile clients have them built in, so with other figures users would learn of a limit only by a refusal.
+The figures are the same as in Mastodon 4.5. `configuration` of `/api/v2/instance` publishes them under the names given.
+Web and mobile clients have them built in, so with other figures users would learn of a limit only by a refusal.
 
 The server is one event loop: while a text is read, all other requests wait. So each reader has a largest text, and no
 text blocks the loop for 50 ms. `python -m tests.fuzz --minutes 10` gives the readers the worst known texts and searches
@@ -52,13 +52,13 @@ PINS = 5
 FEATURED_TAGS = 10
 ALIASES = 20  # some servers read no more
 LISTS = 50
-PINS_ELSEWHERE = 20  # of an account on another server, whose own limit is not known
-REACTION_KINDS = 8  # to one announcement, of all accounts together
+PINS_ELSEWHERE = 20  # of an account on another server: the limit of that server is not known
+REACTION_KINDS = 8  # to an announcement, from all accounts together
 ANNOUNCEMENT_CHARACTERS = 5_000
 BLOCK_COMMENT_CHARACTERS = 2_000
 LIST_TITLE_CHARACTERS = 256
 
-# Of filters. The counts are of one account. Reading costs the more the longer the keywords are together.
+# Of filters. The counts are for each account. The cost of reading grows with the length of all keywords together.
 FILTERS = 250
 FILTER_TITLE_CHARACTERS = 256
 FILTER_KEYWORDS = 1_000

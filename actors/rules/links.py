@@ -41,7 +41,7 @@ class HasLinks(Protocol):
 
 
 def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
-    """Return the first link of a status to a page of another server, in one spelling. None if it shows no card.
+    """Return the first link of a status to a page of another server, in a normal form. None if it shows no card.
 
     Mentions and hashtags are no links, whether their server marks them or not. A status with media or a quote shows
     these.

@@ -1,7 +1,7 @@
-"""The settings that staff change while the server runs: what each may be, and how it is written.
+"""The settings that staff change while the server runs: their bounds and their texts.
 
-They are some of those of the configuration (`actors/configuration.py`), under the same names and with the same
-bounds. A test holds the two together.
+They are a part of the configuration (`actors/configuration.py`), with the same names and the same bounds. A test
+compares the two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 class InvalidSetting(Exception):
-    """Raised for a value that a setting can't have. The text says what it can be."""
+    """Raised for a value that a setting can't have. The text names the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class LiveSetting:
 SIGN_UPS, TEXTS, LIMITS, LOG = "Sign-ups", "Texts", "Limits", "Log"
 
 LIVE_SETTINGS: dict[str, LiveSetting] = {
-    one.name: one
-    for one in (
+    setting.name: setting
+    for setting in (
         LiveSetting("registrations", SIGN_UPS, "Who may sign up", "choice", ("open", "approval", "closed")),
         LiveSetting("require_reason", SIGN_UPS, "With approval: people must say why they join", "flag"),
         LiveSetting("title", TEXTS, "Name of the server", "text", least=1, most=200),

@@ -1,4 +1,4 @@
-"""E-mail addresses: which ones this server accepts, and how it stores them."""
+"""E-mail addresses: which addresses this server accepts, and how it stores them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
 def mailbox_of(written: str, local_domain: str) -> str | None:
-    """Return an e-mail address as it is stored, its domain in lower-case ASCII, or None if it cannot be one.
+    """Return an e-mail address as it is stored, its domain in lower-case ASCII, or None if it is not an address.
 
-    A domain of one label (`localhost`, `intranet`) is accepted only by a server that is inside such a network itself.
+    A domain of a single label (`localhost`, `intranet`) is accepted only by a server whose own domain is of this kind
+    (`is_inside`).
     """
     if len(written) > EMAIL_CHARACTERS:
         return None
@@ -34,7 +35,7 @@ def mailbox_of(written: str, local_domain: str) -> str | None:
 
 
 def spelled(written: str) -> str:
-    """Return an address as it is stored: without blanks around it, its domain in lower-case ASCII. Others stay."""
+    """Return an address as it is stored: without blanks around it, its domain in lower-case ASCII. Other texts stay."""
     local, at, host = written.strip().rpartition("@")
     return f"{local}{at}{domain_of(host) or host.lower()}" if at else host
 
@@ -43,7 +44,7 @@ def canonical_hash(mailbox: str) -> bytes:
     """Return the SHA-256 of the form by which blocked addresses are compared: in lower case, without tag and dots.
 
     Many providers deliver `e.v.e+news@example.org` to `eve@example.org`. Two users may have such addresses, because
-    other providers give them to two people. But who is blocked must not sign up again by another spelling.
+    other providers give them to two people. But a blocked person must not sign up again with another spelling.
     """
     local, _, host = spelled(mailbox).lower().rpartition("@")
     canonical = f"{local.partition('+')[0].replace('.', '')}@{host}"
@@ -51,7 +52,7 @@ def canonical_hash(mailbox: str) -> bytes:
 
 
 def is_inside(local_domain: str) -> bool:
-    """True if the server's own domain is known only inside its network: one label, or a loopback address."""
+    """True if the server's own domain is known only inside its network: a single label, or a loopback address."""
     host = local_domain.partition(":")[0]
     if "." not in host or host.endswith(".localhost"):
         return True

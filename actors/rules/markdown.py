@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 # Deeper quotations and lists are shown at this depth.
 NESTING = 20
-# The names under which the parser's environment of a text has its finder, and what that found in each block.
+# The names under which the parser's environment of a text has its finder, and the finder's results for each block.
 FINDER, FOUND = "finder", "found"
-# What may close the emphasis around an address or a name: `_ask @alice_`. The parser keeps it as text if it does not.
+# Signs that may close the emphasis around an address or a name: `_ask @alice_`. Otherwise the parser keeps them as
+# text.
 CLOSING = "*_~"
 BRACKET = regex.compile(r"[\[\]]")
-# Signs of names that are no names: `\@Override`, `\#1`. Elements around them keep the scanner from what follows.
+# Signs of names that are no names: `\@Override`, `\#1`. Elements around them separate the sign from the following text
+# for the scanner.
 ESCAPED_SIGN = "escaped_sign"
 # `[name]: address`, to which `[name]` refers elsewhere.
 DEFINITION = regex.compile(r"\[(?P<name>[^\[\]\n]++)\]:")
@@ -74,10 +76,10 @@ def to_html(source: str) -> str:
 
 
 def _image(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
-    """Return a link to a picture: posts show only attached ones. Inside of a link, return its description."""
+    """Return a link to a picture: posts show only attached pictures. Inside of a link, return its description."""
     address = str(tokens[place].attrs["src"])
     text = markup.escape(renderer.renderInlineAsText(tokens[place].children, options, env).strip() or address)
-    before = next((one.type for one in reversed(tokens[:place]) if one.type in ("link_open", "link_close")), "")
+    before = next((token.type for token in reversed(tokens[:place]) if token.type in ("link_open", "link_close")), "")
     return text if before == "link_open" else f'<a href="{markup.escape_attribute(address)}">{text}</a>'
 
 
@@ -138,7 +140,7 @@ def _between_letters(tokenize: Callable[[StateInline, bool], bool], state: State
 
 
 def _text(state: StateInline, silent: bool) -> bool:
-    """Take the text up to the next sign that means something, and what the scanner found as a whole."""
+    """Take the text up to the next sign with a meaning, and each entity of the scanner as a whole."""
     start = state.pos
     sign = state.md.inline.terminator_re.search(state.src, start)
     end = sign.start() if sign else state.posMax

@@ -1,4 +1,4 @@
-"""A limit on combining marks: hundreds of them on one letter ("zalgo") cover the lines around a text.
+"""A limit on combining marks: hundreds of them on a letter ("zalgo") cover the lines around a text.
 
 Every text that people write passes `bounded`, and every HTML `bounded_html`. Removing marks leaves the number of
 characters as it was, except that a virama behind eight other marks can join two consonants. The limits of a text are
@@ -7,7 +7,7 @@ checked on the bounded text, which is stored.
 
 import regex
 
-# The longest run that is known in use has eight marks on one letter: a Tibetan monogram of the Kalachakra. Biblical
+# The longest run that is known in use has eight marks on a letter: a Tibetan monogram of the Kalachakra. Biblical
 # Hebrew with points and accents has up to seven, decomposed Vietnamese and polytonic Greek up to four. Unicode's
 # stream-safe format (UAX 15) allows 30, which limits the work of programs but not the height of a line.
 MOST_MARKS = 8
@@ -34,7 +34,7 @@ EXCESS_IN_HTML = _excess(UNSEEN_OR_TAG)
 
 
 def bounded(text: str) -> str:
-    """Return the text without the marks that follow the first eight on one character."""
+    """Return the text without the marks that follow the first eight on a character."""
     return text if text.isascii() else EXCESS.sub(_cut, text)
 
 

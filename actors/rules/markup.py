@@ -31,15 +31,17 @@ SCHEMES = frozenset({"http", "https", "gemini", "gopher", "ipfs", "ipns", "magne
 LINK_REL = "nofollow noopener noreferrer"
 
 # The time of a parser grows with the square of the nesting (12,000 nested list items take 3.5 s, 1,000 take 25 ms) and
-# of the number of attributes of one tag. No real post has so many. Above these limits HTML is cut, a tag is dropped,
+# of the number of attributes of a tag. No real post has so many. Above these limits HTML is cut, a tag is dropped,
 # and a post with too many tags becomes its text.
 #
-# The limit of characters counts what is written, not what is read: an `&` of the source becomes five characters, a hard
-# space six. It holds for the result too, because a result is stored, kept in memory, searched and sent again and again.
+# The limit of characters applies to the written HTML, not to the source: an `&` of the source becomes five characters,
+# a hard space six. It holds for the result too, because a result is stored, kept in memory, searched and sent again and
+# again.
 HTML_CHARACTERS = 131_072
 TAG_CHARACTERS = 4_096
 OPENING_AND_CLOSING_TAGS = 2_000
-# A second pass repairs HTML that the removals of the first one broke (a paragraph in a paragraph). A third is rare.
+# A second pass repairs HTML that the removals of the first pass broke (a paragraph in a paragraph). A third pass is
+# rare.
 PASSES = 6
 
 UNWRITABLE = regex.compile(r"[\ud800-\udfff]")
@@ -49,14 +51,14 @@ CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 # The ends of lines and paragraphs of Unicode (UAX 14): text processors and phones have others than line feeds.
 LINE_END = regex.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
-# Everything that a parser may take for a tag or a comment ends at this `>` or at a later one.
+# Everything that a parser may read as a tag or a comment ends at this `>` or at a later `>`.
 RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]*+>")
 # HTML repeats an open <b> in every following paragraph, and remembers any number of them if their attributes differ: 14
 # kB can become 1,000 by 1,000 elements. Without attributes it remembers three. So none of these tags may have any here.
 FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
-# Elements that are not in `TAGS`, as what means the same: without a line through it, a text says the opposite.
+# Replacements for elements that are not in `TAGS`. Without them a meaning is lost: a deleted text would look valid.
 RENAMED = {"strike": "s", "kbd": "code", "samp": "code", "tt": "code", "menu": "ul", "dir": "ul", "xmp": "pre"}
 QUOTATION_MARKS = {"": "\u201c", "/": "\u201d"}  # of <q>, by whether its tag closes
 
@@ -87,12 +89,12 @@ CHECKBOX = regex.compile(r"""(?i:\btype\s*+=\s*+["']?checkbox\b)""")
 CHECKED = regex.compile(r"(?i:[\s\"']checked(?![\w-]))")
 BALLOT_BOX, BALLOT_BOX_WITH_CHECK = "\u2610", "\u2611"
 
-# Elements whose content is no part of a text: code, what is shown in place of a frame, the head of a page.
+# Elements whose content is no part of a text: code, the replacement of a frame, the head of a page.
 DROPPED_WITH_CONTENT = frozenset({"script", "style", "iframe", "noembed", "noframes", "noscript", "template", "title"})
 
 # Elements that begin a line of their own but are not in `TAGS`. Each of their tags becomes a mark, which becomes a line
-# break where text stands on both sides of it in one block. The mark is an element, so that a parser carries it along.
-# Removing the tags before the parser sees them also keeps it from moving text out of tables.
+# break where text stands on both sides of it in the same block. The mark is an element, so that a parser carries it
+# along. Removing the tags before the parser sees them also keeps it from moving text out of tables.
 DROPPED_BLOCKS = frozenset(
     {"address", "article", "aside", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt"}
     | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "legend", "main", "nav"}
@@ -127,7 +129,7 @@ SIGN_BEFORE = regex.compile(
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')
 TAG = regex.compile(r'<(?P<close>/?)(?P<name>[a-z0-9]++)(?P<attributes>(?: [a-z]++="[^"]*+")*+)>')
 TOKEN = regex.compile(rf"(?P<tag>{TAG.pattern})|(?P<text>[^<]++)")
-# The parser drops one line feed after <pre>, so each reading would drop another one.
+# The parser drops one line feed after <pre>, so each reading would drop another line feed.
 PRE_START = regex.compile(r"<pre>\n+")
 PRE_OR_LINE_FEED = regex.compile(r"<pre>.*?</pre>|\n\s*+", regex.DOTALL)
 
@@ -135,7 +137,7 @@ PRE_OR_LINE_FEED = regex.compile(r"<pre>.*?</pre>|\n\s*+", regex.DOTALL)
 LINE_TAG = regex.compile(r"(?i:<(?:br|/li)(?![A-Za-z0-9])[^<>]*+>)")
 BLOCK_TAG = regex.compile(r"(?i:</(?:p|pre|blockquote|ul|ol)(?![A-Za-z0-9])[^<>]*+>)")
 ANY_TAG = regex.compile(r"<[^<>]*+>")
-# The entities that sanitised HTML has. The ampersand is last: what it begins is text.
+# The entities that sanitised HTML has. The ampersand is last, so that the result is not read as an entity again.
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", "\xa0"), ("&quot;", '"'), ("&amp;", "&"))
 MANY_LINE_FEEDS = regex.compile(r"\n{3,}")
 # Of texts that may be HTML.
@@ -247,7 +249,7 @@ def _readable_characters(html: str, limit: int) -> int:
 def _growth(html: str, end: int) -> int:
     """Return by how many characters the start of any HTML grows when it is written anew.
 
-    An ampersand grows unless it begins an entity. Of `<` and `>` only those grow that are not the ends of one tag.
+    An ampersand grows unless it begins an entity. A `<` or `>` grows only if it is not the end of a tag.
     """
     ampersands = html.count("&", 0, end)
     if ampersands:
@@ -293,7 +295,7 @@ def plain(html: str) -> str:
 
 
 def plain_if_html(text: str) -> str:
-    """Return the text of what may be HTML: some servers write titles and warnings as HTML, others as plain text.
+    """Return a text that may be HTML as plain text: servers write titles and warnings as HTML or as plain text.
 
     It is HTML if it has a line break, or an element that posts have, opened and closed: `I <3 tea` and `how <p> works`
     have none. Entities are read in plain text, too.
@@ -355,7 +357,7 @@ class _SecondFormulas:
     """Writes the tags of HTML as `_made_safe` does, and makes a dropped element of each formula that is there again."""
 
     def __init__(self) -> None:
-        self._depth = 0  # of the elements inside of such a formula
+        self._depth = 0  # of the elements inside of a repeated formula
 
     def write(self, tag: regex.Match[str]) -> str:
         is_span = tag["name"].lower() == "span"
@@ -392,7 +394,7 @@ def _made_safe(tag: regex.Match[str]) -> str:
 
 
 def _picture_text(tag: str) -> str:
-    """Return the text of a picture that stands for one: an emoji, or a formula."""
+    """Return the text that a picture stands for: an emoji, or a formula."""
     if emoji := EMOJI_PICTURE.search(tag):
         return emoji["text"]
     formula = PICTURE_TEXT.search(tag) if FORMULA_PICTURE.search(tag) else None
@@ -434,7 +436,7 @@ def _clean(html: str) -> str:
 
 
 def _with_line_breaks(html: str) -> str:
-    """Return parsed HTML with line breaks for its marks, where text stands on both sides of them in one block."""
+    """Return parsed HTML with line breaks for its marks, where text stands on both sides of them in the same block."""
     if LINE_MARK not in html:
         return html
     pieces: list[str] = []
@@ -468,7 +470,7 @@ def _with_line_breaks(html: str) -> str:
 
 
 def _canonical(html: str) -> str:
-    """Return HTML parsed and filtered, with links in one spelling, and without links that lead to no address."""
+    """Return HTML parsed and filtered, with links in a normal form, and without links that lead to no address."""
     kept: list[bool] = []
 
     def write(tag: regex.Match[str]) -> str:
@@ -488,8 +490,8 @@ def _canonical(html: str) -> str:
 def anchor(attributes: dict[str, str]) -> str:
     """Return the opening tag of a link. The values must be escaped.
 
-    A mention or a hashtag opens in the same window, so it needs no `noopener`. A hashtag says `tag`: clients tell it
-    from links by that. All other links have the values for external links.
+    A mention or a hashtag opens in the same window, so it needs no `noopener`. A hashtag has the relation
+    `tag`, by which clients distinguish it from links. All other links have the values for external links.
     """
     classes = attributes.get("class", "").split()
     if "mention" not in classes:

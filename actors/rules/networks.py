@@ -1,7 +1,7 @@
 """The clients that staff keep out, or keep from signing up, by their addresses.
 
-Each request asks, so the networks are held by the length of their prefixes: an address is looked up once for each
-length that is in use. What was found is remembered by the address as it is written.
+Each request asks, so networks are indexed by the length of their prefix: an address is looked up once for each length
+in use. Results are cached by the text of the address.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RANKS: dict[NetworkSeverity, int] = {"sign_up_requires_approval": 0, "sign_up_bl
 # Some 2 MB. Then the answers are found anew.
 MOST_REMEMBERED = 16_384
 BITS = {4: 32, 6: 128}
-INTERFACE = re.compile(r"%[^/]+")  # of an address that is valid on one link alone
+INTERFACE = re.compile(r"%[^/]+")  # of an address that is valid on a single link
 
 
 class NetworkRules:
@@ -65,7 +65,7 @@ def _rank(block: BlockedNetwork) -> int:
 
 
 def address_of(written: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return an address. One of IPv4 that is written as IPv6 is one of IPv4."""
+    """Return an address. An IPv4 address in the form of IPv6 becomes an IPv4 address."""
     try:
         address = ipaddress.ip_address(written.partition("%")[0])
     except ValueError:
@@ -90,7 +90,7 @@ def covers(network: str, address: str) -> bool:
 
 
 def network_of(written: str) -> Network | None:
-    """Return a network, or a single address as one. None for other texts. Bits beyond the prefix are cleared.
+    """Return a network, or a single address as a network. None for other texts. Bits beyond the prefix are cleared.
 
     The name of an interface (`fe80::1%eth0`) is left out, as from the addresses of clients: PostgreSQL stores none.
     """

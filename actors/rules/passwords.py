@@ -1,7 +1,7 @@
 """Passwords, one-time codes of authenticator apps (TOTP, RFC 6238: six digits, steps of 30 seconds), recovery codes.
 
 Passwords are hashed by argon2id with OWASP's parameters for 19 MiB. A call takes 20 to 40 ms of a core: run it in a
-thread. Keyboards write `é` as one character or as two, and both are one password: the composed form is hashed
+thread. Keyboards write `é` as one or two characters, and both are the same password: the composed form is hashed
 (RFC 8265, 4.2).
 """
 
@@ -41,9 +41,9 @@ def hashed_quickly(password: str) -> str:
 
 
 def matches(password_hash: str | None, password: str) -> bool:
-    """True if this is the password. Always false without a hash, or with one that can't be read.
+    """True if this is the password. Always false without a hash, or with an unreadable hash.
 
-    It takes the same time in each case, also for a hash that is weaker than those made today: otherwise the time of an
+    It takes the same time in each case, also for a hash that is weaker than today's hashes: otherwise the time of an
     answer would show which accounts exist. Hashes of earlier versions are of passwords as they were typed.
     """
     spellings = dict.fromkeys((normalize("NFC", password), password))
@@ -101,7 +101,7 @@ def recovery_code(random: str, number: int) -> str:
 def normalized(code: str) -> str:
     """Return a code as it is compared, however a person has typed it: without blanks, and recovery codes in groups.
 
-    Keyboards write digits of their language, letters in full width and other dashes than the one on paper.
+    Keyboards write digits of their language, letters in full width and other dashes than the printed code has.
     """
     written = ascii_digits(normalize("NFKC", code[:LONGEST_CODE])).lower()
     plain = "".join(sign for sign in written if sign.isalnum())[:16]
@@ -109,7 +109,7 @@ def normalized(code: str) -> str:
 
 
 def step_of(secret: str, code: str, now: datetime) -> int | None:
-    """Return the number of the step whose code this is, of those around now; None if it is of none."""
+    """Return the number of the step near `now` that has this code; None if no step has it."""
     if CODE.fullmatch(code) is None:
         return None
     totp, present = TOTP(secret), int(now.timestamp()) // STEP
@@ -120,7 +120,7 @@ def step_of(secret: str, code: str, now: datetime) -> int | None:
 def app_address(secret: str, account: str, server: str) -> str:
     """Return the `otpauth` address from which an authenticator app takes the secret.
 
-    A colon stands between server and account, so that some apps refuse the name of a server that has one.
+    A colon stands between server and account, so that some apps refuse the name of a server with a colon.
     """
     return TOTP(secret).provisioning_uri(name=account, issuer_name=" ".join(server.replace(":", " ").split()))
 

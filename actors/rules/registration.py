@@ -1,4 +1,4 @@
-"""The rules of a sign-up form, and whether sign-ups are open. Rows tell whether a name or an address is taken."""
+"""The rules of a sign-up form, and whether sign-ups are open. Only rows show if a name or an address is taken."""
 
 from __future__ import annotations
 

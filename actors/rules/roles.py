@@ -1,6 +1,6 @@
-"""Roles of users, and what each may do. Every endpoint and every act of staff asks this table.
+"""Roles of users, and their permissions. Every endpoint and every act of staff asks this table.
 
-The bits of permissions are those of the Mastodon API's entity Role.
+The bits of permissions are the same as in the entity Role of the Mastodon API.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ def is_staff(role: str | None) -> bool:
 
 
 def outranks(role: str, other: str | None) -> bool:
-    """True if a role is higher than another one. Accounts without a user are below all."""
+    """True if a role is higher than another role. Accounts without a user are below all roles."""
     return rank(role) > rank(other)
 
 
 def rank(role: str | None) -> int:
-    """Return the place of a role among all, -1 without one."""
+    """Return the place of a role among all, -1 without a role."""
     return -1 if role is None else ROLES.index(role)

@@ -19,9 +19,9 @@ from .marks import bounded
 # A status of 500 characters has room for 250 candidates. Each costs little but not nothing (an international domain 80
 # µs), so a text that consists of candidates is not read to its end.
 CANDIDATES = 500
-# Characters of candidates that may have an international domain: one of 18 long labels takes 0.5 ms.
+# Characters of candidates that may have an international domain: a domain of 18 long labels takes 0.5 ms.
 INTERNATIONAL_CHARACTERS = 20_000
-# Each label counts as so many characters more: a domain of 120 short ones takes 1 ms.
+# Each label counts as so many characters more: a domain of 120 short labels takes 1 ms.
 INTERNATIONAL_LABEL = 20
 HASHTAG_SIGNS = ("#", "\uff03")
 # Longer tags are left as plain text: a tag name is an index key, and no real tag is so long.
@@ -37,7 +37,7 @@ LABEL_CHARACTERS = 63
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link with its scheme: one of the web, or another that Mastodon makes links of."""
+    """A link with its scheme: http, https, or another scheme of which Mastodon makes links."""
 
     start: int
     end: int
@@ -152,15 +152,16 @@ HOST = regex.compile(
     regex.VERBOSE | regex.VERSION1,
 )
 
-# What may stand between a host and an `@`, with which it is a user's name and password. Browsers open what follows the
-# `@`, and a reader takes it for another host, so this is no link. The pattern has no `@`: the whole text would be
-# searched for it each time.
+# The text between a host and an `@`. With the `@` it is a user's name and password, and browsers open the host after
+# the `@`, but a reader would see the host before it. So this is no link. The pattern has no `@`: the whole text would
+# be searched for it each time.
 REST_OF_NAME = regex.compile(r"[\p{Latin}\p{M}0-9._~%!$&'()*+,;=:-]*+", regex.VERSION1)
 
-# What follows the host. Left out: characters that HTML or a reader takes for the end of an address, the invisible ones
-# that turn the direction of the text or hide a part of it, and the brackets and quotation marks of all scripts: RFC
-# 3986 has only those of ASCII. They stay in pairs: `„https://example.com/a“` is quoted, `/wiki/„Heroes“` has a quote.
-# A mark that opens in one language closes in another, so a pair may end in either. An apostrophe stays too.
+# The part after the host. Left out: characters that HTML or a reader takes for the end of an address, invisible
+# characters that turn the direction of the text or hide a part of it, and the brackets and quotation marks of all
+# scripts: RFC 3986 has only ASCII brackets and marks. Pairs of them stay: `„https://example.com/a“` is quoted,
+# `/wiki/„Heroes“` has a quote. A mark that opens in one language closes in another, so a pair may end in either. An
+# apostrophe stays too.
 MARK = r"[\p{Ps}\p{Pe}\p{Pi}\p{Pf}--\p{ASCII}]"
 INSIDE = (
     r"[[^\s\p{Cc}\p{Cs}<>\"`\\\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u3000-\u3003\u3008-\u3011"
@@ -187,9 +188,9 @@ NOT_IN_TAG_NAME = regex.compile(r"[^\w\u00b7\u30fb\u200c\u200d]+")
 
 
 class EntityFinder:
-    """Finds the entities in the parts of one text: its lines, or what stands between its tags.
+    """Finds the entities in the parts of a text: its lines, or the texts between its tags.
 
-    The limits are those of all parts together.
+    The limits apply to all parts together.
     """
 
     def __init__(self) -> None:
@@ -197,7 +198,10 @@ class EntityFinder:
         self._international = INTERNATIONAL_CHARACTERS
 
     def find(self, text: str, start: int = 0) -> Iterator[Entity]:
-        """Find the entities of a part from `start` on. The text before `start` is only the context of the first one."""
+        """Find the entities of a part from `start` on.
+
+        The text before `start` is only the context of the first entity.
+        """
         position = start
         while self._candidates > 0 and self._international > 0:
             candidate = CANDIDATE.search(text, position)
@@ -224,7 +228,7 @@ def find(text: str) -> Iterator[Entity]:
 LONGEST_TAG = 1000
 
 
-# Letters with an accent that Unicode does not take for one; and two ways of writing one sound.
+# Letters with an accent that Unicode does not decompose; and two spellings of the same sound.
 UNACCENTED = str.maketrans(dict(zip("đðħıĸłŋøŧ", "ddhiklnot", strict=True)) | {"ß": "ss"})
 ACCENTS = regex.compile(r"(?<=[a-zæœ])[\u0300-\u036f]+")
 
@@ -243,7 +247,7 @@ def tag_name(written: str) -> str:
 
 
 def whole_hashtag(written: str) -> Hashtag | None:
-    """Return the hashtag if the whole text is one, with or without its sign; else None."""
+    """Return the hashtag if the whole text is a hashtag, with or without its sign; else None."""
     written = bounded(written)
     bare = written[1:] if written[:1] in HASHTAG_SIGNS else written
     found = next(find(f"#{bare[: HASHTAG_CHARACTERS + 1]}"), None)
@@ -251,7 +255,7 @@ def whole_hashtag(written: str) -> Hashtag | None:
 
 
 def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]:
-    """Return the entity of a candidate, if it is one, and where to continue."""
+    """Return the entity of a candidate, or None, and the position to continue at."""
     if candidate["link"] is not None or candidate["address"] is not None:
         return _link(text, candidate)
     if candidate["tag"] is not None:
@@ -291,13 +295,13 @@ def _is_host_name(name: str) -> bool:
         return False
     if not all(_is_label(label) for written in (name, domain) for label in written.split(".")):
         return False
-    # Browsers read a name whose last label is a number as an IPv4 address, and refuse it if it is not one.
+    # Browsers read a name whose last label is a number as an IPv4 address, and refuse it if it is not a valid address.
     last_label = domain.rpartition(".")[2]
     return _is_ip(domain) if last_label[:1].isdecimal() else True
 
 
 def _is_long_known(name: str, domain: str) -> bool:
-    """True if Python's own, older Unicode tables have every letter: URL parsers refuse newer ones."""
+    """True if Python's own, older Unicode tables have every letter: URL parsers refuse newer letters."""
     try:
         letters = name + _decoded(domain)
     except UnicodeError:
@@ -347,7 +351,10 @@ def _ascii_with_symbols(domain: str) -> str | None:
 
 
 def _ascii_symbols(label: str) -> str | None:
-    """Return a label that has a symbol in Punycode. None if it has none, or what browsers refuse beside one."""
+    """Return a label that has a symbol in Punycode.
+
+    None if it has no symbol, or a symbol beside letters that browsers refuse.
+    """
     kinds = [unicodedata.category(letter)[0] for letter in label]
     if "S" not in kinds or kinds[0] == "M" or "\u200d" in label:
         return None
@@ -355,7 +362,10 @@ def _ascii_symbols(label: str) -> str | None:
 
 
 def _decoded(domain: str) -> str:
-    """Return a domain with the letters that its labels write in Punycode. Raise UnicodeError if one can't be read."""
+    """Return a domain with the letters that its labels write in Punycode.
+
+    Raises UnicodeError if a label can't be read.
+    """
     labels = domain.split(".")
     return ".".join(
         label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label for label in labels
@@ -390,7 +400,7 @@ def _mention(candidate: "regex.Match[str]") -> FoundMention | None:
 
 
 def _is_in_address(text: str, place: int) -> bool:
-    """True after a scheme without white space in between: what is no link here, such as one to a bad host."""
+    """True after a scheme without white space in between, for example in a link to a refused host."""
     scheme = text.rfind("://", max(0, place - URL_CHARACTERS), place)
     return scheme >= 0 and not any(map(str.isspace, text[scheme:place]))
 

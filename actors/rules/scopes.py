@@ -89,7 +89,7 @@ def covers_all(granted: Collection[str], wanted: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=4096)
 def granted(scopes: tuple[str, ...], needed: tuple[str, ...]) -> bool:
-    """True if a token with `scopes` may call an endpoint that accepts any one of `needed`, or needs none."""
+    """True if a token with `scopes` may call an endpoint that accepts any of `needed`, or needs none."""
     return not needed or any(covers(scopes, scope) for scope in needed)
 
 

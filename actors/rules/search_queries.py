@@ -14,7 +14,7 @@ from .instants import LAST, instant_of
 from .languages import language_code
 from .scan import whole_hashtag
 
-# Characters and parts of a search that are read. Nobody writes so many, and each is looked up.
+# Characters and parts of a search that are read. People write fewer, and each part costs a look-up.
 LONGEST_QUERY = 2_000
 MOST_PARTS = 64
 
@@ -22,12 +22,12 @@ Place = Literal["all", "library", "public"]
 PLACES: dict[str, Place] = {"all": "all", "library": "library", "public": "public"}
 OTHER_PLACE: dict[Place, Place] = {"all": "all", "library": "public", "public": "library"}
 
-# `has` and `is` are one operator under two names.
+# `has` and `is` are two names of the same operator.
 PROPERTIES = frozenset({"audio", "embed", "image", "link", "media", "poll", "quote", "reply", "sensitive", "video"})
 
 ABOVE_EVERY_ID = 2**63 - 1
 
-# Quotation marks as keyboards write them. One that is never closed is part of a word.
+# Quotation marks as keyboards write them. A mark that is never closed is part of a word.
 PHRASES = (
     ('"', '"'), ("\u201c\u201d\u201e", "\u201c\u201d\u201e"), ("«»", "«»"), ("「", "」"), ("『", "』"), ("《", "》"),
 )  # fmt: skip
@@ -42,7 +42,7 @@ PART = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class SoughtText:
-    """Words that a status has one after the other, or a hashtag by its name; or that it must not have."""
+    """Consecutive words, or a hashtag by its name. A status must have them, or not if `negated`."""
 
     text: str
     negated: bool = False
@@ -51,7 +51,7 @@ class SoughtText:
 
 @dataclass(frozen=True, slots=True)
 class SoughtMark:
-    """A property (`has`), a language, or an author by `me` or a handle; or what a status must not have."""
+    """A property (`has`), a language, or an author by `me` or a handle. A status must have it, or not if `negated`."""
 
     kind: Literal["has", "language", "from"]
     value: str
@@ -88,9 +88,9 @@ class _FoundParts:
 
 
 def read_search(query: str) -> SearchedStatuses:
-    """Read a search. What is no known operator, or has a value that can't be meant, counts as words.
+    """Read a search. Unknown operators, and operators with an invalid value, count as words.
 
-    Days are those of UTC.
+    Days are days of UTC.
     """
     reading = _FoundParts()
     for number, part in enumerate(PART.finditer(query[:LONGEST_QUERY])):
@@ -121,7 +121,7 @@ def _read(reading: _FoundParts, part: regex.Match[str]) -> None:
 
 
 def _read_operator(reading: _FoundParts, name: str, value: str, *, negated: bool) -> bool:
-    """Note an operator. False if it has no such value."""
+    """Note an operator. False if its value is not valid."""
     if name in ("before", "after", "during"):
         return _read_time(reading, name, value, negated=negated)
     folded = value.strip().lower()
@@ -158,7 +158,7 @@ def _read_time(reading: _FoundParts, name: str, value: str, *, negated: bool) ->
 
 
 def _span_of(value: str) -> tuple[int, int] | None:
-    """Return the ids of a year, a month, a day, a time, or a millisecond since 1970, from the first to the one after.
+    """Return the first id of a year, month, day, time, or millisecond since 1970, and the first id after it.
 
     None for another value.
     """

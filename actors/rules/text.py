@@ -1,4 +1,4 @@
-"""The HTML of statuses, biographies and profile fields, made from what people write (contract 1 and 15)."""
+"""The HTML of statuses, biographies and profile fields, made from the texts of people (contract 1 and 15)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ __all__ = [
 
 ContentType = Literal["text/plain", "text/markdown", "text/html"]
 
-# The shown part of a link, after the scheme and `www.`. A longer one ends in an ellipsis, which the style sheet draws.
+# The shown part of a link, after the scheme and `www.`. A longer text ends in an ellipsis, which the style sheet draws.
 SHOWN_OF_LINK = 30
 # The Markdown parser needs 5 ms for this length, but seconds for the worst texts of ten times the length. A status has
-# 500 visible characters; longer texts are filled with invisible ones.
+# 500 visible characters; longer texts are filled with invisible characters.
 MARKDOWN_CHARACTERS = 10_000
-# Characters that mean something to the parser, line feeds included: what it takes most of its time for.
+# Characters with a meaning for the parser, line feeds included. They take most of its time.
 MARKDOWN_SIGNS = 1_500
 LINE_FEED = "\n"
 # Of a link, this is not shown. Other schemes are, because a reader would take the rest for the address of a web page.
@@ -71,7 +71,7 @@ class Targets:
 
 
 def content_type(asked: str | None) -> ContentType:
-    """Return the content type that a client asked for. An unknown one is plain text."""
+    """Return the content type that a client asked for. An unknown type means plain text."""
     # The comparison does not narrow a text to the literals.
     return cast(ContentType, asked) if asked in get_args(ContentType) else "text/plain"
 
@@ -89,8 +89,8 @@ def tagged_url(profile: str, name: str) -> str:
 def scan(text: str, content_type: ContentType = "text/plain") -> Scan:
     """Return the links, mentions and hashtags of a text.
 
-    Positions are those in `tidy(text)`. In Markdown and HTML, where code and the text of links do not count, they are
-    those in the run of text that contains the entity.
+    Positions are positions in `tidy(text)`. In Markdown and HTML, where code and the text of links do not count, they
+    are positions in the run of text that contains the entity.
     """
     if _is_plain(text, content_type):
         return Scan(tuple(find(tidy(text))))
@@ -120,7 +120,8 @@ def render(
 def render_elsewhere(text: str, content_type: ContentType) -> str:
     """Return a status that another server wrote as plain text or Markdown as safe HTML.
 
-    Handles and hashtags stay text: what they stand for is known to their server. In long texts, so do addresses.
+    Handles and hashtags stay text: only their server knows which accounts and pages they mean. In long texts, so do
+    addresses.
     """
     if len(text) > MARKDOWN_CHARACTERS:
         return sanitise(f"<p>{markup.escape(tidy(text)).replace(LINE_FEED, '<br>')}</p>")
@@ -148,7 +149,7 @@ def render_note(
 def render_field_value(
     value: str, *, mentions: Mapping[str, MentionTarget], tag_url: Callable[[str], str], local_domain: str
 ) -> str:
-    """Return the value of a profile field as safe HTML: one line, with `rel="me"` on its links.
+    """Return the value of a profile field as safe HTML: a single line, with `rel="me"` on its links.
 
     `sanitise` removes `rel="me"`, because HTML of other people must not claim a link in this server's name.
     """
@@ -175,7 +176,7 @@ def _is_plain(text: str, content_type: ContentType) -> bool:
     return len(text) > MARKDOWN_CHARACTERS or len(MARKDOWN_SIGN.findall(text)) > MARKDOWN_SIGNS
 
 
-# A post is scanned, then rendered: what takes long is done once.
+# A post is scanned, then rendered: the slow part, common to both, is done once.
 @lru_cache(maxsize=4)
 def _safe_html(text: str, content_type: ContentType) -> str:
     if content_type == "text/markdown":

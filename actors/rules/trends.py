@@ -1,6 +1,6 @@
 """A score for trends: by the number of accounts, by its growth, and by its age.
 
-A hundred uses by one account count as one. Every score is halved with each day.
+A hundred uses by an account count as a single use. Every score is halved with each day.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 
 
 def growth_score(days: Sequence[int]) -> float:
-    """Return the score of something that is used day by day, such as a hashtag or a link; 0 if it does not trend.
+    """Return the score of a hashtag, a link, or another thing that is used day by day; 0 if it does not trend.
 
     `days` are the numbers of accounts that used it, today first. The day that stands out most decides.
     """

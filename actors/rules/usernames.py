@@ -23,7 +23,7 @@ UsernameError = Literal["ERR_BLANK", "ERR_INVALID", "ERR_TOO_LONG", "ERR_RESERVE
 
 
 def username_errors(username: str, reserved: Iterable[str] = RESERVED) -> list[UsernameError]:
-    """Return the errors of a name to register, in the API's codes. Only the rows tell if it is taken."""
+    """Return the errors of a name to register, in the API's codes. Only rows show if it is taken."""
     if not username.strip():
         return ["ERR_BLANK"]
     return list(_errors(username, reserved))

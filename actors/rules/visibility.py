@@ -5,8 +5,8 @@ trends `belongs_in_trends`, threads and search `belongs_in_thread`, profiles `be
 decides on the content of a profile, `shows_network` on its follows and followers. `state_for` decides if a quoted
 status is shown in a quote, `approval_for` if a status may be quoted.
 
-The rules are those of the Mastodon API's pages on visibility, blocks and mutes: a direct status is visible to its
-author and the accounts it mentions, a private one to followers as well. An account that the author blocks sees only
+The rules are from the Mastodon API's pages on visibility, blocks and mutes: a direct status is visible to its author
+and the accounts that it mentions, a private status to followers as well. An account that the author blocks sees only
 private and direct statuses that mention it.
 """
 
@@ -26,7 +26,7 @@ Approval = Literal["automatic", "manual", "denied"]
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """One follow with the follower's terms. `since` is the follow's id, so that it compares with ids of statuses."""
+    """A follow with the follower's terms. `since` is the follow's id, so that it compares with ids of statuses."""
 
     since: int = 0
     show_reblogs: bool = True
@@ -36,7 +36,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Muting:
-    """One mute. `expires_at` is None if it has no end."""
+    """A mute. `expires_at` is None if it has no end."""
 
     hide_notifications: bool = True
     expires_at: datetime | None = None
@@ -44,7 +44,7 @@ class Muting:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The relation of a viewer to one other account, as the viewer sees it."""
+    """The relation of a viewer to another account, as the viewer sees it."""
 
     following: Following | None = None
     requested: bool = False
@@ -109,8 +109,8 @@ class Perspective:
 
     @property
     def not_suggested(self) -> frozenset[int]:
-        """The accounts that are no suggestion for the viewer: shunned ones, the viewer, and those that it follows or
-        has asked to follow."""
+        """The accounts that are no suggestion for the viewer: shunned accounts, the viewer, and the accounts that it
+        follows or has asked to follow."""
         own = () if self.account_id is None else (self.account_id,)
         return self.shunned.union(own, self.following, self.requested)
 
@@ -263,14 +263,14 @@ def belongs_under_tags(entry: HasTimelinePlace) -> bool:
 
 
 def belongs_to_link(entry: HasTimelinePlace, viewer: Perspective) -> bool:
-    """True if the status is shown to the viewer on the timeline of a link: as on those of hashtags."""
+    """True if the status is shown to the viewer on the timeline of a link: as on timelines of hashtags."""
     return belongs_under_tags(entry) and not entry.silenced and not hidden(entry, viewer)
 
 
 def belongs_in_thread(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """True if the status is shown in a thread, or found by its words.
 
-    Those of silenced authors only for their followers.
+    Statuses of silenced authors are shown only to their followers.
     """
     if entry.withdrawn:
         return False
@@ -290,10 +290,10 @@ def belongs_on_profile(entry: HasTimelinePlace, viewer: Perspective) -> bool:
 
 
 def state_for(quoted: HasTimelinePlace, viewer: Perspective) -> QuoteState:
-    """Return the state of an accepted quote for a viewer: `accepted` if the quoted status is shown, else why not.
+    """Return the state of an accepted quote for a viewer: `accepted` if the quoted status is shown, else the reason.
 
-    The quoted status is shown where a thread would show it. Of a status that the viewer may not see at all, the state
-    does not tell more.
+    The quoted status is shown where a thread would show it. For a status that the viewer may not see at all, the
+    state gives no details.
     """
     if belongs_in_thread(quoted, viewer):
         return "accepted"

@@ -1,4 +1,4 @@
-"""Values in words, for pages, mails and the command line: numbers of things, and what the server says of itself."""
+"""Values in words, for pages, mails and the command line: numbers of things, and the server's description of itself."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def plain(value: object, between: str = ", ") -> str:
     if isinstance(value, datetime):
         return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     if isinstance(value, Mapping):
-        # isinstance does not tell the types of what is inside.
+        # isinstance does not check the types of the contents.
         named = cast("Mapping[object, object]", value)
-        return between.join(f"{plain(name)} {plain(one)}" for name, one in named.items()) or "none"
+        return between.join(f"{plain(name)} {plain(entry)}" for name, entry in named.items()) or "none"
     if isinstance(value, list | tuple | AbstractSet):
         # As above.
-        return between.join(plain(one) for one in cast("list[object]", value)) or "none"
+        return between.join(plain(entry) for entry in cast("list[object]", value)) or "none"
     return str(round(value, 3) if isinstance(value, float) else value)
