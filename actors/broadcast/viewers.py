@@ -6,7 +6,7 @@ shows anything that the block hides, also events that wait in a feed or were mis
 relations. Homes and lists keep the perspective that they built their window with, and change it in their own turn.
 
 Rows are read when an account comes into use, and again after a crash. Facts that arrive during the query are applied to
-its result. Facts about one pair of accounts have stamps, so that an outdated fact changes nothing.
+its result. Facts about a pair of accounts have stamps, so that an outdated fact changes nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..rules.visibility import Following, Muting, Perspective, Relation
 from ..shown.conversations import ShownConversation
 from ..shown.notifications import ShownNotification
 
-# Two changes of one pair that could overtake each other are milliseconds apart, so the oldest stamps may be forgotten.
+# Two changes of a pair that could overtake each other are milliseconds apart, so the oldest stamps may be forgotten.
 ACCOUNTS_REMEMBERED = 10_000
 PAIRS_REMEMBERED = 1_000  # of each
 
@@ -135,14 +135,14 @@ class ViewerRules:
                 self.perspective = self.perspective.unmuted(other)
             self._tell_watchers()
 
-    def shows_notification(self, told: ShownNotification) -> bool:
+    def shows_notification(self, shown: ShownNotification) -> bool:
         """True unless a later block or mute hides the notification, or its status."""
-        sender = told.account
-        if told.id < self._shunned_at.get(sender.id, 0) or not told.is_for(self.perspective):
+        sender = shown.account
+        if shown.id < self._shunned_at.get(sender.id, 0) or not shown.is_for(self.perspective):
             return False
         if sender.id in self.perspective.following:
             return True
-        return told.id >= self._domains_blocked_at.get(sender.domain or "", 0)
+        return shown.id >= self._domains_blocked_at.get(sender.domain or "", 0)
 
     def shows_conversation(self, shown: ShownConversation) -> bool:
         """True unless a later block has removed the conversation."""
@@ -274,7 +274,7 @@ class Viewers:
     # Changes by facts ----------------------------------------------------------------------------------------------
 
     def relate(self, account_id: int, change: Related) -> None:
-        """Apply the change of one relation, unless a newer one is known."""
+        """Apply the change of a relation, unless a newer change is known."""
         if change.stamp < self._stamps.get(account_id, {}).get(change.other, 0):
             return
         self.note_stamp(account_id, change.other, change.stamp)

@@ -74,7 +74,8 @@ class QueueWithContext(Generic[C]):
 AnyQueue: TypeAlias = EffectQueue[Any]
 AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # `Any` as above
 
-# The facts that turns publish after their commit and before their answer. Its relay publishes them after a crash.
+# The facts that turns publish after their commit and before their answer, and the effects without a queue of their own.
+# Its relay publishes facts only after a crash. The name of the queue is stored in rows.
 MAIN_QUEUE: EffectQueue[EffectContext] = EffectQueue("announcements", workers=64, claimed_at_once=10)
 
 

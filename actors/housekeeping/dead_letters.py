@@ -1,4 +1,4 @@
-"""Dead letters: how one is sent again."""
+"""Sending dead letters again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def replay(runtime: Runtime, letter: DeadLetter, patience: float) -> None:
     """Send a parked message again, and wait up to `patience` seconds until it is handled. The letter stays.
 
     Raises Unreadable if this version of the server can't make the message again, Crashed if the actor crashed on it
-    once more, and what else an `ask` raises.
+    once more, and the other errors of an `ask`.
     """
     address, origin = Address.parse(letter.address), Origin(letter.request_id or "-", letter.causes)
     message = parked_message(runtime, letter)

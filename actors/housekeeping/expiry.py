@@ -32,8 +32,8 @@ from ..memory.suggestions import INTERACTIONS_COUNT
 from .sweeps import counted, sweep_until
 
 EVERY = 3600.0  # seconds
-BATCH = 500  # rows that one transaction deletes
-# Batches of one kind in one sweep. The rest waits for the next hour.
+BATCH = 500  # rows that a transaction deletes
+# Batches of a kind in a sweep. The rest waits for the next hour.
 MOST_BATCHES = 1000
 
 
@@ -47,21 +47,21 @@ def _day(time: datetime) -> object:
 
 @dataclass(frozen=True, slots=True)
 class ExpiringRows:
-    """Rows of one kind, the time for which they are kept, and why they are kept so long and no longer.
+    """A kind of rows, the time for which they are kept, and the reason for this time.
 
-    `kept` is counted from the time that the statement compares: that of the last use, for example, or the end that the
-    row itself names. A statement with several bounds has as many times.
+    `kept` is counted from the time that the statement compares: for example the time of the last use, or the end that
+    the row itself names. A statement with several bounds has as many times.
     """
 
     rows: str  # in the log, and in the handbook
     deletion: BatchDeletion
     kept: tuple[timedelta, ...]
     why: str
-    bound: Callable[[datetime], object] = _time  # how the statement is given a time: as such, as a day, or as an id
-    fact: Callable[[Any], Fact] | None = None  # that a row is gone, made of what the deletion returns
+    bound: Callable[[datetime], object] = _time  # converts a time for the statement: to itself, a day, or an id
+    fact: Callable[[Any], Fact] | None = None  # the fact that a row is gone, made of the result of the deletion
 
     def bounds(self, now: datetime) -> list[object]:
-        """Return the bounds of the statement: what is as old, or older, is deleted."""
+        """Return the bounds of the statement: rows of this age, or older, are deleted."""
         return [self.bound(now - kept) for kept in self.kept]
 
 
@@ -73,17 +73,17 @@ AT_ITS_END = _days(0)  # the row says when that is
 
 DELETED_STATUSES = ExpiringRows(
     "deleted posts", expiry.STATUSES, _days(30),
-    "Staff can read them, for as long as a suspension can be undone. Those that an open report names stay.",
+    "Staff can read them, for as long as a suspension can be undone. Posts that an open report names stay.",
 )  # fmt: skip
 
-# Applications come last: what is deleted before them is their use.
+# Applications come last, because the rows that are deleted before are uses of them.
 EXPIRING = (
     ExpiringRows(
         "addresses of users", expiry.VISITS, _days(90), "Staff see from which addresses users came.", bound=_day
     ),
     ExpiringRows(
         "codes of apps", expiry.GRANTS, _days(1),
-        "A code is remembered after its end, because one that is used a second time revokes its token.",
+        "A code is remembered after its end, because a second use of it revokes its token.",
     ),
     ExpiringRows("sessions", expiry.SESSIONS, AT_ITS_END, "Sessions of browsers end by themselves."),
     ExpiringRows("links of mails", expiry.CONFIRMATIONS, AT_ITS_END, "They are not valid any more."),
@@ -92,10 +92,10 @@ EXPIRING = (
     ExpiringRows("links to strikes", expiry.STRIKE_LINKS, AT_ITS_END, "They are not valid any more."),
     ExpiringRows(
         "changes that streams were told of", expiry.STREAM_LOG, (LOG_KEPT,),
-        "Clients that connect again are told what they have missed.", bound=first_id_at,
+        "Clients that connect again get the events that they missed.", bound=first_id_at,
     ),
     ExpiringRows(
-        "finished imports", expiry.IMPORTS, _days(30), "The page of imports shows what became of each."
+        "finished imports", expiry.IMPORTS, _days(30), "The page of imports shows the result of each."
     ),
     ExpiringRows("blocks of networks", expiry.NETWORK_BLOCKS, AT_ITS_END, "Staff chose when they end."),
     ExpiringRows(
@@ -104,13 +104,13 @@ EXPIRING = (
     ),
     ExpiringRows(
         "digests of activities", expiry.RECEIVED_ACTIVITIES, _days(3),
-        "Servers send again what was not answered, signed anew, for about two days. A signature is good for an hour.",
+        "For two days servers send unanswered activities again, with a new signature. A signature is good for an hour.",
     ),
     ExpiringRows(
         "keys of other servers", expiry.ACTOR_KEYS, _days(30),
-        "They are fetched again when they are needed. Those of deleted accounts are needed for some days.",
+        "They are fetched again when they are needed. Keys of deleted accounts are needed for some days.",
     ),
-    ExpiringRows("undone activities", expiry.TOMBSTONES, AT_ITS_END, "What they undo does not come any more."),
+    ExpiringRows("undone activities", expiry.TOMBSTONES, AT_ITS_END, "The undone activities do not come any more."),
     ExpiringRows(
         "dead letters", expiry.DEAD_LETTERS, _days(30),
         "They have all fields of their messages, also texts that people wrote.", bound=first_id_at,
@@ -121,11 +121,11 @@ EXPIRING = (
     ),
     ExpiringRows(
         "revoked tokens", expiry.REVOKED_TOKENS, _days(30),
-        "Clients are told that their token was revoked, afterwards that it is not valid.", fact=RevokedToken,
+        "Until then clients get the error that their token was revoked, later that it is not valid.", fact=RevokedToken,
     ),
     ExpiringRows(
         "tokens of apps", expiry.APPLICATION_TOKENS, _days(30, 2),
-        "Apps make them without users: those that were used, after their last use, and those that never were.",
+        "Apps make them without users: used tokens after their last use, and tokens that were never used.",
         fact=RevokedToken,
     ),
     ExpiringRows(
@@ -169,7 +169,7 @@ class Expiry:
         self.deleted = 0
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the numbers for an operator."""
         return {"deleted": self.deleted}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

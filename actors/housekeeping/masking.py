@@ -1,4 +1,4 @@
-"""Masking: what operators see of messages and effects, without the texts of people."""
+"""Masking: messages and effects for operators, without the texts of people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _masked(value: object, name: str) -> object:
         # isinstance leaves the types of its contents open: this is JSON.
         return masked(cast("JsonObject", value))
     if isinstance(value, list):
-        return [_masked(one, name) for one in cast("list[object]", value)]  # the same
+        return [_masked(entry, name) for entry in cast("list[object]", value)]  # the same
     if not isinstance(value, str) or not value or PLAIN.fullmatch(value):
         return value
     return value if name in WORDS and WORD.fullmatch(value) else f"[{len(value)} characters]"

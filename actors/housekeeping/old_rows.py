@@ -1,4 +1,4 @@
-"""Completes rows of earlier versions with what this version needs of them, while the server runs.
+"""Completes rows of earlier versions with the values that this version needs, while the server runs.
 
 A migration only adds the column or the table. To compute its values there would stop the server as long as that takes
 (an hour for two million posts), and SQL can't compute all of them. A batch is one transaction, so after a kill the work
@@ -21,11 +21,11 @@ from .sweeps import sweep_until
 ACCOUNTS = 50  # of a batch; the longest names take a millisecond each
 POSTS = 50  # of a batch, which take about 20 ms here and 20 ms in PostgreSQL
 SHORT_PAUSE = 0.02  # seconds between two batches of accounts, so that requests come in between
-PAUSE = 0.1  # seconds between two batches of posts: a third of one core is used
+PAUSE = 0.1  # seconds between two batches of posts: a third of a core is used
 LONG = 10_000  # characters of a post that is cut in a thread
 REPORTED = 600.0  # seconds between two records in the log
-EVERY = 3600.0  # seconds until the next look: rows of an earlier version come again if a backup of one is restored
-AGAIN = 60.0  # the same after a fault of the machine
+EVERY = 3600.0  # seconds until the next look: a restored backup of an earlier version has more such rows
+AGAIN = 60.0  # seconds until the next look after a fault of the machine
 
 
 class OldRows:
@@ -41,7 +41,7 @@ class OldRows:
         self.searchable_since: datetime | None = None  # None: all posts are
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the numbers for an operator."""
         done: dict[str, object] = {"accounts": self.accounts, "posts": self.posts}
         since = self.searchable_since
         return done if since is None else done | {"searchable_since": since.isoformat()}
@@ -53,7 +53,7 @@ class OldRows:
 
     async def complete(self) -> None:
         """Complete all old rows, batch after batch."""
-        # No event tells of rows that others have written.
+        # Polls, because there is no event for rows that other processes have written.
         while await self._fill_names():  # noqa: ASYNC110
             await trio.sleep(SHORT_PAUSE)
         while await self.fill_words():  # noqa: ASYNC110

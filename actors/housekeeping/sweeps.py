@@ -14,7 +14,7 @@ from ...storage.engine.faults import machine_fault
 
 @contextmanager
 def counted(report: Callable[[str], None]) -> Generator[Counter[str]]:
-    """Count by kind what the block removes, and report it in words at the end, also if the block fails.
+    """Count the removed things of the block by kind, and report them in words at its end, also if it fails.
 
     Nothing is reported if nothing was removed.
     """

@@ -1,1 +1,1 @@
-"""Rows and results in memory: the bases of caches, and what is read again when it may have changed."""
+"""Rows and results in memory: the bases of caches, and rows that are read again when they may have changed."""

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-MOST_BYTES = 64 * 1024 * 1024  # of the rows of one cache, as far as they are weighed
+MOST_BYTES = 64 * 1024 * 1024  # of the weighed rows of a cache
 
 
 @dataclass(eq=False)
@@ -23,9 +23,9 @@ class _Load:
 
 
 class RowCache(Generic[T]):
-    """The `capacity` rows used last, by id. `load` reads rows by id, those that exist.
+    """The `capacity` most recently used rows, by id. `load` returns the existing rows with some ids.
 
-    `weight_of` says how many bytes a row holds, where one may hold many more than most. Rows of `MOST_BYTES` are kept.
+    `weight_of` returns the bytes of a row, for rows of very different sizes. Rows of `MOST_BYTES` in all are cached.
     """
 
     def __init__(

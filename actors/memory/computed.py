@@ -1,4 +1,4 @@
-"""A value that is expensive to compute: computed when it is asked for, and kept for some time."""
+"""A value that is expensive to compute: computed on demand, and cached for some time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _ComputedValue(Generic[T]):
 
 
 class Computed(Generic[T]):
-    """The value of `compute`, for `lasts`. One task computes it at a time; meanwhile the others get the last one."""
+    """The value of `compute`, for `lasts`. One task computes it at a time; meanwhile other tasks get the last value."""
 
     def __init__(self, compute: Callable[[], Awaitable[T]], clock: Clock, lasts: timedelta) -> None:
         self._compute = compute
@@ -42,7 +42,10 @@ class Computed(Generic[T]):
             return await self._renew()
 
     def forget(self) -> None:
-        """Drop the value, because a row that it depends on has changed. One that is being computed is not kept."""
+        """Drop the value, because a row that it depends on has changed.
+
+        A value that is being computed is not cached.
+        """
         self._kept = None
         self._changes += 1
 

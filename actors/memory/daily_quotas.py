@@ -1,8 +1,8 @@
-"""The number of rows that servers of one registered domain may add here in a day: hostile ones can make up any number.
+"""The number of rows that servers of a registered domain may add here in a day: hostile servers can invent any number.
 
-What a domain sends is done all the same when its quota is used up. Only the rows that come along with it are left out.
-Shares are counted in memory, by each process: a restart gives each domain a new one. Names below a registered domain
-cost its owner nothing, so all of them share one.
+When the quota of a domain is used up, its activities are still applied. Only their additional rows are left out. Quotas
+are counted in memory, by each process: a restart resets them. Names below a registered domain cost its owner nothing,
+so all of them share its quota.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ COUNTED = 50_000  # quotas in memory, of about 200 bytes each
 
 Kind: TypeAlias = Literal["accounts", "emojis", "hashtags", "keys", "schemes", "tombstones", "reports"]
 
-# Above what the largest servers cause, and low enough that a year of each fits into a database.
+# More than the largest servers need, and so low that the rows of a year fit into a database.
 MOST_A_DAY: dict[Kind, int] = {
     "accounts": 20_000,  # unknown accounts that are fetched and stored
     "emojis": 2_000,  # a server has some thousand at most, and they come once
     "hashtags": 5_000,  # that are new here
     "keys": 20_000,  # fetched because a signature names them, also those of accounts that are never stored
-    "schemes": 500,  # hosts of which it is stored how they read signatures
-    "tombstones": 20_000,  # for good, of what was never here
+    "schemes": 500,  # hosts whose kind of signature is stored
+    "tombstones": 20_000,  # kept for good, of objects that were never here
     "reports": 300,  # staff must read them
 }
 
-# In all, of one registered domain: emoji are kept as long as there may be a text with them.
+# In all, of a registered domain: emoji are kept as long as a text may have them.
 MOST_EMOJIS = 20_000
-# Of one status of another server: the first state, and the latest ones.
+# Of a status of another server: the first state, and the latest states.
 MOST_REVISIONS = 100
 
 
@@ -43,7 +43,7 @@ class _Quota:
 
 
 class DailyQuotas:
-    """One for each process. If too many domains are counted, the oldest counts are forgotten."""
+    """The quotas of a process. If too many domains are counted, the oldest counts are forgotten."""
 
     def __init__(self) -> None:
         self._quotas: TTLCache[tuple[Kind, str], _Quota] = TTLCache(COUNTED, DAY, timer=trio.current_time)

@@ -59,9 +59,9 @@ class Policies:
     rules: tuple[Rule, ...]
 
     def terms_on(self, day: date) -> Terms | None:
-        """Return the terms in force on a day; before the first day of the first ones, those."""
-        effective = terms_on(day, [one.effective for one in self.terms])
-        return next((one for one in self.terms if one.effective == effective), None)
+        """Return the terms in force on a day; before their first day, the first terms."""
+        effective = terms_on(day, [terms.effective for terms in self.terms])
+        return next((terms for terms in self.terms if terms.effective == effective), None)
 
 
 class OperatorPolicies:
@@ -74,7 +74,7 @@ class OperatorPolicies:
         self._record = record
         self._reading = trio.Lock()
         self._read_at: datetime | None = None
-        self._changes = 0  # that commands told of
+        self._changes = 0  # notices of changes by commands
         self._trouble = ""
         self._made_of = PolicyFiles(), description
         self._policies = _made(PolicyFiles(), description)
@@ -91,7 +91,7 @@ class OperatorPolicies:
             self.forget()
 
     async def current(self) -> Policies:
-        """Return the texts. The files are read at most every few seconds; those that can't be used are logged."""
+        """Return the texts. The files are read at most every few seconds; unusable files are logged."""
         async with self._reading:
             now = self._clock.now()
             if self._read_at is None or now - self._read_at >= READ_AGAIN:
@@ -101,7 +101,7 @@ class OperatorPolicies:
         return self._policies
 
     async def _read(self) -> None:
-        """Read the files again. If one can't be used, the texts that were read before stay."""
+        """Read the files again. If a file can't be used, the texts that were read before stay."""
         try:
             files = await trio.to_thread.run_sync(read_policies, self._folder)
         except UnusablePolicies as error:

@@ -61,7 +61,10 @@ class PushKey:
 
 
 def push_key_in(file: Path | None) -> str | None:
-    """Return the key of a file of an earlier version, if there is one. Raises UnusablePushKey if it holds none."""
+    """Return the key of a file of an earlier version, if there is one.
+
+    Raises UnusablePushKey if the file holds no key.
+    """
     if file is None or not file.exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Reading rows into memory at start and after each change, for what few rows say and each request asks for."""
+"""Reading rows into memory at start and after each change, for small tables that each request needs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RowLoader(ABC):
 
     @abstractmethod
     async def _read(self) -> None:
-        """Read the rows and replace those in memory."""
+        """Read the rows and replace the rows in memory."""
 
     def wake(self) -> None:
         """Read the rows again."""
@@ -65,6 +65,6 @@ class RowLoader(ABC):
                 await trio.sleep(RETRY)  # the lost database is logged elsewhere
 
     async def _load(self) -> None:
-        """One after the other, so that no older rows replace newer ones."""
+        """Read the rows, one read at a time, so that no older rows replace newer rows."""
         async with self._reading:
             await self._read()

@@ -49,7 +49,7 @@ async def announce_change(db: Connection) -> None:
 
 async def domain_rules(db: Connection, *, limited: bool) -> DomainRules:
     """Return the rules of all blocks of domains. With `limited`, domains are suspended that are not allowed."""
-    allowed = [one.domain for one in await server_blocks.find_all(db, AllowedDomain)] if limited else None
+    allowed = [row.domain for row in await server_blocks.find_all(db, AllowedDomain)] if limited else None
     return DomainRules(await server_blocks.find_all(db, BlockedDomain), allowed)
 
 

@@ -1,7 +1,7 @@
-"""The common holdings of all awake timelines: their entries, each of them once, and the places in their windows.
+"""The memory that all awake timelines hold: a single object for each entry, and the places in their windows.
 
-A status is on many timelines, so their windows share one entry of it. What they hold is bounded: beyond `most` bytes,
-the least recently used ones are put to sleep.
+A status is on many timelines, so their windows share an entry. The memory is bounded: beyond `most` bytes, the least
+recently used timelines are put to sleep.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...storage.timeline_entries import TimelineEntry
 
 # Bytes, measured: an entry with its ids, and with its place in the index of shared entries.
 ENTRY = 420
-# Bytes of a place in a window and in what it shows.
+# Bytes of a place in a window and in the list that it shows.
 PLACE = 16
 
 
@@ -43,7 +43,7 @@ class SharedEntries:
         return self.weight > self.most()
 
     def take(self, entry: TimelineEntry) -> TimelineEntry:
-        """Count one more window, and return an equal entry, the one that others hold."""
+        """Count a window more, and return the shared entry that is equal."""
         self.places += 1
         held = self._held.get(entry.id)
         if held is None:
@@ -51,11 +51,11 @@ class SharedEntries:
             return entry
         held.count += 1
         if held.entry is not entry and held.entry != entry:
-            held.entry = entry  # it has changed; other windows learn of it by themselves
+            held.entry = entry  # it has changed; other windows get a message of their own
         return held.entry
 
     def give_back(self, entries: Iterable[TimelineEntry]) -> None:
-        """Count one window less for each of these entries."""
+        """Count a window less for each of these entries."""
         shared = self._held
         for entry in entries:
             self.places -= 1

@@ -17,7 +17,7 @@ class Flight(Generic[T]):
     """Work that has begun. Without a result and without a failure when it has landed, it was cancelled."""
 
     landed: trio.Event = field(default_factory=trio.Event)
-    result: list[T] = field(default_factory=list[T])  # one, or none
+    result: list[T] = field(default_factory=list[T])  # at most one result
     failure: Exception | None = None
 
 

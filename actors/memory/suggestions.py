@@ -1,4 +1,4 @@
-"""Suggestions of accounts to follow, for one viewer."""
+"""Suggestions of accounts to follow, for a viewer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERACTIONS_COUNT = timedelta(days=90)  # older interactions suggest nothing
 ACTIVE = timedelta(days=90)  # popular accounts have posted since
 POPULAR_LASTS = timedelta(minutes=10)
 
-# Popular accounts that are looked through for those that a viewer does not know.
+# Popular accounts among which a viewer gets the unknown accounts.
 MOST_POPULAR = 500
 
 

@@ -23,13 +23,14 @@ async def shown_conversations(
     conversations: Sequence[Conversation], accounts: AccountCache, statuses: StatusCache
 ) -> list[ShownConversation]:
     """Return conversations with their records. The number of queries does not depend on the number of conversations."""
-    people = await accounts.find_many(id for one in conversations for id in one.participant_ids)
-    last = await statuses.show_many(one.last_status_id for one in conversations if one.last_status_id is not None)
+    people = await accounts.find_many(id for conversation in conversations for id in conversation.participant_ids)
+    last_ids = [conversation.last_status_id for conversation in conversations]
+    last = await statuses.show_many(id for id in last_ids if id is not None)
     return [
         ShownConversation(
-            one,
-            tuple(people[id] for id in one.participant_ids if id in people),
-            last.get(one.last_status_id or 0),
+            conversation,
+            tuple(people[id] for id in conversation.participant_ids if id in people),
+            last.get(conversation.last_status_id or 0),
         )
-        for one in conversations
+        for conversation in conversations
     ]

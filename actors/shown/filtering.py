@@ -12,7 +12,7 @@ from .statuses import ShownStatus
 def matches_in(
     shown: ShownStatus, filters: Filters, text_of: TextOf, now: Callable[[], datetime]
 ) -> Sequence[FilterMatch]:
-    """Return the matches of a viewer's filters in a status. A boost has those of the boosted status."""
+    """Return the matches of a viewer's filters in a status. A boost has the matches of the boosted status."""
     if not filters:
         return ()
     original = shown.boosted or shown
@@ -22,7 +22,7 @@ def matches_in(
 def is_hidden(
     shown: ShownStatus, viewer: int | None, context: str, filters: Filters, text_of: TextOf, now: Callable[[], datetime]
 ) -> bool:
-    """True if the viewer's filters hide the status in this context. They never hide the viewer's own."""
+    """True if the viewer's filters hide the status in this context. They never hide the viewer's own statuses."""
     if not filters.may_hide(context) or viewer in (shown.author.id, shown.boosted and shown.boosted.author.id):
         return False
     return hides(matches_in(shown, filters, text_of, now), context)

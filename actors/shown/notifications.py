@@ -17,7 +17,7 @@ from .statuses import AccountCache, ShownStatus, StatusCache, may_see
 
 @dataclass(frozen=True, slots=True)
 class ShownNotification:
-    """A notification with what its JSON needs."""
+    """A notification with the records that its JSON needs."""
 
     notification: Notification
     account: Account
@@ -37,23 +37,23 @@ class ShownNotification:
 async def show_notifications(
     database: Database, accounts: AccountCache, statuses: StatusCache, found: Sequence[Notification]
 ) -> list[ShownNotification]:
-    """Return notifications with what they need, without those whose sender, status, strike or report is gone."""
-    people = await accounts.find_many(one.from_account_id for one in found)
-    shown = await statuses.show_many(one.status_id for one in found if one.status_id is not None)
-    strike_ids = [one.strike_id for one in found if one.strike_id is not None]
+    """Return notifications with their records, except if the sender, status, strike or report is gone."""
+    people = await accounts.find_many(row.from_account_id for row in found)
+    shown = await statuses.show_many(row.status_id for row in found if row.status_id is not None)
+    strike_ids = [row.strike_id for row in found if row.strike_id is not None]
     struck = await database.read(strikes.find_many, strike_ids) if strike_ids else {}
-    report_ids = [one.report_id for one in found if one.report_id is not None]
+    report_ids = [row.report_id for row in found if row.report_id is not None]
     reported = await find_reports(database, accounts, report_ids) if report_ids else {}
     complete: list[ShownNotification] = []
-    for one in found:
-        account = people.get(one.from_account_id)
-        status, strike = shown.get(one.status_id or 0), struck.get(one.strike_id or 0)
-        report = reported.get(one.report_id or 0)
-        if account is None or (status is None and one.status_id is not None):
+    for row in found:
+        account = people.get(row.from_account_id)
+        status, strike = shown.get(row.status_id or 0), struck.get(row.strike_id or 0)
+        report = reported.get(row.report_id or 0)
+        if account is None or (status is None and row.status_id is not None):
             continue
-        if (strike is None and one.strike_id is not None) or (report is None and one.report_id is not None):
+        if (strike is None and row.strike_id is not None) or (report is None and row.report_id is not None):
             continue
-        complete.append(ShownNotification(one, account, status, strike, report))
+        complete.append(ShownNotification(row, account, status, strike, report))
     return complete
 
 

@@ -14,7 +14,7 @@ from .statuses import AccountCache, ShownStatus, StatusCache
 
 @dataclass(frozen=True, slots=True)
 class ShownReport:
-    """A report with what its JSON needs."""
+    """A report with the records that its JSON needs."""
 
     report: Report
     target: Account
@@ -23,16 +23,16 @@ class ShownReport:
 async def find_reports(database: Database, cache: AccountCache, ids: Sequence[int]) -> dict[int, ShownReport]:
     """Return reports by id."""
     found = await database.read(reports.find_many, ids) if ids else {}
-    targets = await cache.find_many(one.target_account_id for one in found.values())
+    targets = await cache.find_many(row.target_account_id for row in found.values())
     return {
-        id: ShownReport(one, targets[one.target_account_id])
-        for id, one in found.items()
-        if one.target_account_id in targets
+        id: ShownReport(row, targets[row.target_account_id])
+        for id, row in found.items()
+        if row.target_account_id in targets
     }
 
 
 async def reported_statuses(database: Database, cache: StatusCache, ids: Iterable[int]) -> dict[int, ShownStatus]:
-    """Return reported statuses by id for staff, also deleted ones that are not erased yet."""
+    """Return reported statuses by id for staff, also deleted statuses that are not erased yet."""
     rows = await database.read(statuses.find_stored, list(dict.fromkeys(ids)))
     boosted = {row.reblog_of_id for row in rows.values() if row.reblog_of_id is not None} - rows.keys()
     if boosted:

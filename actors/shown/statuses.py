@@ -16,10 +16,10 @@ STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
 SHOWN_KEPT = 5_000  # each holds its records, also when they have left the caches
 DELETIONS_REMEMBERED = 10_000
-READS_FOR_LATEST = 5  # each more means that the status was changed once more
+READS_FOR_LATEST = 5  # each further read means that the status was changed again
 # A status of another server that is older when it comes is shown in its place, and is no news.
 LATE = timedelta(hours=6)
-QUOTES_DEEP = 2  # a quoted status is shown whole, and of the one that it quotes the id
+QUOTES_DEEP = 2  # a quoted status is shown whole; of a status that it quotes, only the id is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def may_see(shown: ShownStatus, viewer: Perspective) -> bool:
 def quote_state(shown: ShownStatus, viewer: Perspective) -> str | None:
     """Return the state of a status's quote for a viewer; None if it quotes nothing.
 
-    The quoted status may be shown in one state alone, `accepted`.
+    The quoted status is shown only in the state `accepted`.
     """
     state, quoted = shown.status.quote_state, shown.quoted
     if state != "accepted":
@@ -90,16 +90,17 @@ class StatusCache(RowCache[statuses.Status]):
 
         super().__init__(load, capacity, lambda status: getsizeof(status.content))
         self._accounts = accounts
-        self._shown: dict[int, ShownStatus] = {}  # assembled lately: valid while their records are those of the caches
+        # Assembled lately: valid while their records are the records in the caches.
+        self._shown: dict[int, ShownStatus] = {}
         self._deleted: dict[int, None] = {}
 
     async def show(self, id: int) -> ShownStatus | None:
         return (await self.show_many([id])).get(id)
 
     async def show_latest(self, id: int) -> ShownStatus | None:
-        """Return the records of a status that no fact has changed while they were read.
+        """Return the records of a status. No fact has changed them while they were read.
 
-        What is told of them at once is no older than what was told of them before.
+        An event that is made of them at once is not older than the events before.
         """
         shown = await self.show(id)
         for _ in range(READS_FOR_LATEST):
@@ -121,11 +122,11 @@ class StatusCache(RowCache[statuses.Status]):
         self._shown |= made
         while len(self._shown) > SHOWN_KEPT:
             del self._shown[next(iter(self._shown))]
-        # Those that were held may have changed during the queries. They were right when the call began.
+        # Held records may have changed during the queries. They were right when the call began.
         return {id: shown for id in wanted if (shown := made.get(id) or held.get(id)) is not None}
 
     def _held(self, id: int) -> ShownStatus | None:
-        """Return the records of a status if they are assembled, and all of them are still those of the caches."""
+        """Return the records of a status if they are assembled, and all of them are still in the caches."""
         shown = self._shown.get(id)
         return shown if shown is not None and self._is_held(shown) else None
 
@@ -155,8 +156,7 @@ class StatusCache(RowCache[statuses.Status]):
         )
 
     async def _complete(self, found: dict[int, statuses.Status]) -> dict[int, ShownStatus]:
-        """Return these rows with the statuses that they boost and quote, those that the quoted ones quote, and all
-        authors."""
+        """Return these rows with all authors, boosted and quoted statuses, and the statuses that these quote."""
         boosted = [row.reblog_of_id for row in found.values() if row.reblog_of_id is not None]
         rows = {**await self.find_many(boosted), **found} if boosted else found
         outer: Iterable[statuses.Status] = rows.values()

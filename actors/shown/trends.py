@@ -1,6 +1,6 @@
 """Trends: the hashtags, statuses and links that are discussed in these days, computed every few minutes.
 
-They are the same for all viewers. What a viewer is shown of them is decided by each request.
+They are the same for all viewers. Each request decides which of them its viewer is shown.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Uses = dict[int, dict[int, tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class TrendingTags:
-    """Hashtags, the first one trends most, with their public uses and accounts on each day, as `tags.uses` has them."""
+    """Hashtags, the strongest trend first, with their public uses and accounts on each day, as `tags.uses` has them."""
 
     tags: Sequence[StatusTag]
     days: Sequence[datetime]
@@ -37,7 +37,7 @@ class TrendingTags:
 
 @dataclass(frozen=True, slots=True)
 class TrendingLinks:
-    """Links, the first one trends most. `days` are the beginnings of the days of their numbers, oldest first."""
+    """Links, the strongest trend first. `days` are the beginnings of the days of their numbers, oldest first."""
 
     links: Sequence[UsedLink]
     days: Sequence[datetime]
@@ -49,7 +49,7 @@ class TrendingLinks:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedLink:
-    """A link that many accounts share. `trendable` is what staff has decided, None if nothing."""
+    """A link that many accounts share. `trendable` is the decision of staff, or None."""
 
     link: UsedLink
     trendable: bool | None
@@ -57,14 +57,14 @@ class ReviewedLink:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedStatus:
-    """A status that many accounts respond to. `trendable` is what staff has decided, None if nothing."""
+    """A status that many accounts respond to. `trendable` is the decision of staff, or None."""
 
     status: NotedStatus
     trendable: bool | None
 
 
 class Trends:
-    """The trends of this server. With `review`, only what staff has allowed."""
+    """The trends of this server. With `review`, only trends that staff has allowed."""
 
     def __init__(self, database: Database, clock: Clock, *, review: bool) -> None:
         self._database = database
@@ -75,14 +75,14 @@ class Trends:
         self.links = Computed(self._links, clock, LASTS)
 
     def forget(self) -> None:
-        """Compute everything anew when it is asked for, because staff has decided."""
+        """Compute all trends again on demand, because staff has made a decision."""
         for kind in (self.tags, self.statuses, self.links):
             kind.forget()
 
     async def _tags(self) -> TrendingTags:
         now = self._clock.now()
         found = await self._database.read(find_tags, now)
-        chosen = [one.tag for one in found if self._may_trend(one.trendable)][:MOST]
+        chosen = [used.tag for used in found if self._may_trend(used.trendable)][:MOST]
         days = last_days(now)
         begins = [first_id_at(day) for day in days]
         uses = await self._database.read(tags.uses, [tag.id for tag in chosen], begins) if chosen else {}
@@ -91,49 +91,51 @@ class Trends:
     async def _links(self) -> TrendingLinks:
         now = self._clock.now()
         found = await self._database.read(find_links, now)
-        return TrendingLinks([one.link for one in found if self._may_trend(one.trendable)][:MOST], last_days(now))
+        return TrendingLinks(
+            [reviewed.link for reviewed in found if self._may_trend(reviewed.trendable)][:MOST], last_days(now)
+        )
 
     async def _statuses(self) -> list[int]:
-        """Return the ids of statuses, the first one trends most."""
+        """Return the ids of statuses, the strongest trend first."""
         found = await self._database.read(find_statuses, self._clock.now())
-        return [one.status.id for one in found if self._may_trend(one.trendable)][:MOST]
+        return [reviewed.status.id for reviewed in found if self._may_trend(reviewed.trendable)][:MOST]
 
     def _may_trend(self, trendable: bool | None) -> bool:
         return trendable if trendable is not None else not self._review
 
 
 async def find_tags(db: Connection, now: datetime) -> list[UsedTag]:
-    """Return the hashtags that trend or wait for a review, the first one most."""
+    """Return the hashtags that trend or wait for a review, the strongest trend first."""
     days = last_days(now)
     used = await trends.used_tags(db, [first_id_at(day) for day in days], LEAST_ACCOUNTS, days[0])
-    scores = [(growth_score(one.accounts), one) for one in used]
-    return [one for score, one in sorted(scores, key=lambda pair: (-pair[0], pair[1].tag.name)) if score]
+    scores = [(growth_score(tag.accounts), tag) for tag in used]
+    return [tag for score, tag in sorted(scores, key=lambda pair: (-pair[0], pair[1].tag.name)) if score]
 
 
 async def find_links(db: Connection, now: datetime) -> list[ReviewedLink]:
-    """Return the links that trend, wait for a review or were forbidden, the first one most."""
+    """Return the links that trend, wait for a review or were forbidden, the strongest trend first."""
     days = last_days(now)
     used = await trends.used_links(db, [first_id_at(day) for day in days], LEAST_ACCOUNTS, days[0])
-    scores = [(growth_score(one.accounts), one) for one in used]
-    found = [one for score, one in sorted(scores, key=lambda pair: (-pair[0], pair[1].card.url)) if score]
-    own = await trend_reviews.find_links(db, [one.card.id for one in found])
-    domains = {domain for one in found for domain in publishers_of(one.card.url)}
+    scores = [(growth_score(link.accounts), link) for link in used]
+    found = [link for score, link in sorted(scores, key=lambda pair: (-pair[0], pair[1].card.url)) if score]
+    own = await trend_reviews.find_links(db, [link.card.id for link in found])
+    domains = {domain for link in found for domain in publishers_of(link.card.url)}
     publishers = await trend_reviews.find_publishers(db, sorted(domains))
-    return [ReviewedLink(one, own.get(one.card.id, _of_publisher(one.card.url, publishers))) for one in found]
+    return [ReviewedLink(link, own.get(link.card.id, _of_publisher(link.card.url, publishers))) for link in found]
 
 
 async def find_statuses(db: Connection, now: datetime) -> list[ReviewedStatus]:
-    """Return the statuses that trend, wait for a review or were forbidden, the first one most."""
+    """Return the statuses that trend, wait for a review or were forbidden, the strongest trend first."""
     noted = await trends.noted_statuses(db, first_id_at(now - DAY * DAYS), LEAST_ACCOUNTS)
-    scores = [(response_score(one.accounts, now - one.created_at), one) for one in noted]
-    found = [one for score, one in sorted(scores, key=lambda pair: (-pair[0], -pair[1].id)) if score]
-    own = await trend_reviews.find_statuses(db, [one.id for one in found])
-    authors = await trend_reviews.find_authors(db, sorted({one.account_id for one in found}))
-    return [ReviewedStatus(one, own.get(one.id, authors.get(one.account_id))) for one in found]
+    scores = [(response_score(status.accounts, now - status.created_at), status) for status in noted]
+    found = [status for score, status in sorted(scores, key=lambda pair: (-pair[0], -pair[1].id)) if score]
+    own = await trend_reviews.find_statuses(db, [status.id for status in found])
+    authors = await trend_reviews.find_authors(db, sorted({status.account_id for status in found}))
+    return [ReviewedStatus(status, own.get(status.id, authors.get(status.account_id))) for status in found]
 
 
 def _of_publisher(url: str, decisions: Mapping[str, bool]) -> bool | None:
-    """Return the decision on the nearest domain that has one."""
+    """Return the decision on the nearest domain that has a decision."""
     return next((decisions[domain] for domain in publishers_of(url) if domain in decisions), None)
 
 

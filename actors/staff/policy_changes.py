@@ -24,7 +24,7 @@ from ..rules.roles import Permission
 from .acts import StaffAct, Target, needs
 
 TextName = Literal["description", "privacy"]
-# Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.
+# Takes the rules and the highest id that a rule ever had; returns the new rules and the changed rule.
 Change = Callable[[Sequence[Rule], int], tuple[list[Rule], Rule]]
 
 CHANGED_MEANWHILE = (
@@ -58,7 +58,7 @@ async def change_rule(
 ) -> None:  # fmt: skip
     """Change the original of a rule or a translation. None leaves a text as it is.
 
-    A translation of which both texts are empty is removed. `read` is the version that was changed. Raises Refused.
+    A translation is removed if both texts are empty. `read` is the version that was changed. Raises Refused.
     """
 
     def changed(rules: Sequence[Rule], _: int) -> tuple[list[Rule], Rule]:
@@ -69,15 +69,15 @@ async def change_rule(
         if language is None:
             rule = replace(before, original=new)
         else:
-            others = {code: one for code, one in before.translations.items() if code != language}
+            others = {code: other for code, other in before.translations.items() if code != language}
             rule = replace(before, translations=others if new == RuleText("") else {**others, language: new})
-        return [rule if one.id == id else one for one in rules], rule
+        return [rule if other.id == id else other for other in rules], rule
 
     await _change_rules(act, folder, "change_rule", changed)
 
 
 def _tidied(text: RuleText) -> RuleText:
-    """Return a rule without the ends of lines of Windows, and without the blank lines around what people paste."""
+    """Return a rule without the ends of lines of Windows, and without the blank lines around pasted texts."""
     return RuleText(_unix(text.text), _unix(text.hint))
 
 
@@ -90,7 +90,7 @@ async def remove_rule(act: StaffAct, folder: Path, id: int) -> None:
     """Remove a rule. Its id is not used again. Raises Refused."""
     await _change_rules(
         act, folder, "remove_rule",
-        lambda rules, _: ([one for one in rules if one.id != id], _named(rules, id)),
+        lambda rules, _: ([rule for rule in rules if rule.id != id], _named(rules, id)),
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ async def remove_rule(act: StaffAct, folder: Path, id: int) -> None:
 async def publish_terms(
     act: StaffAct, folder: Path, effective: date, raw: bytes, *, change: bool, read: str | None = None
 ) -> None:
-    """Publish terms of service from a day on, or change those of this day.
+    """Publish terms of service from a day on, or change the terms of this day.
 
     `read` is the version that was changed. Raises Refused.
     """
@@ -144,7 +144,7 @@ async def _change_rules(act: StaffAct, folder: Path, action: str, wanted: Change
     with _reading():
         rules = await in_thread(read_rules, folder)
     used = await audit_log.highest_target(act.db, "rule"), await reports.highest_rule(act.db)
-    changed, rule = wanted(rules, max(*used, *(one.id for one in rules)))
+    changed, rule = wanted(rules, max(*used, *(rule.id for rule in rules)))
     await act.log(action, Target("rule", rule.id, str(rule.id)), "", text=rule.original.text)
     with _writing(folder):
         await in_thread(write_rules, folder, changed)
@@ -152,7 +152,7 @@ async def _change_rules(act: StaffAct, folder: Path, action: str, wanted: Change
 
 
 async def _begin(act: StaffAct) -> None:
-    """Wait for those who change the texts now, and have all servers read them again after the commit."""
+    """Wait for other changes of the texts, and have all servers read them again after the commit."""
     await policies.lock(act.db)
     await notices.send(act.db, NOTICE)
 

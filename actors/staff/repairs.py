@@ -1,6 +1,6 @@
 """Acts of staff on work that is stuck: effects that fail again and again, and messages that crashed their actor.
 
-They need no actor, which may be what is stuck.
+They need no actor, because the actor itself may be stuck.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..rules.roles import Permission
 from .acts import StaffAct, Target, needs
 
 DROPPED = GivenUp("dropped by staff")
-NO_RELAY = 0  # has claimed what staff drop
+NO_RELAY = 0  # the id of the relay that has claimed effects that staff drop: none
 MOST_NAMED = 5  # effects that an error names
 
 
@@ -40,20 +40,20 @@ async def retry_effects(act: StaffAct, chosen: ChosenEffects) -> int:
 
 @needs(Permission.VIEW_DEVOPS)
 async def drop_effects(act: StaffAct, chosen: ChosenEffects, most: int) -> int:
-    """Give up the first `most` effects that no relay carries out just now. Return how many.
+    """Give up the first `most` effects that no relay executes now. Return how many.
 
-    What follows from giving up is done as if the relay had given them up. Raises NotDropped.
+    Their `on_give_up` runs, as if the relay had given them up. Raises NotDropped.
     """
     db = act.db
     found = await outbox_upkeep.lock(db, chosen, act.now, most)
-    for one in found:
-        await _give_up(db, one)
+    for row in found:
+        await _give_up(db, row)
     if found:
-        ids = [one.id for one in found]
-        kinds = dict(Counter(one.kind for one in found))
+        ids = [row.id for row in found]
+        kinds = dict(Counter(row.kind for row in found))
         for kind in kinds:
             delete = KINDS[kind].delete if kind in KINDS else outbox.delete_claimed
-            await delete(db, [one.id for one in found if one.kind == kind], NO_RELAY)
+            await delete(db, [row.id for row in found if row.kind == kind], NO_RELAY)
         # Their rows are locked, so no other transaction can have kept them. Callers drop batches until none is left.
         if kept := await outbox_upkeep.kept(db, ids):
             shown = ", ".join(map(str, kept[:MOST_NAMED]))
@@ -79,12 +79,12 @@ async def delete_replayed(act: StaffAct, letter: DeadLetter) -> None:
     await act.log("replay_dead_letter", target)
 
 
-async def _give_up(db: Connection, one: WaitingEffect) -> None:
-    kind = KINDS.get(one.kind)
+async def _give_up(db: Connection, row: WaitingEffect) -> None:
+    kind = KINDS.get(row.kind)
     if kind is None or kind.on_give_up is None:
         return
     try:
-        effect = kind.payload.of_row(one.payload)
+        effect = kind.payload.of_row(row.payload)
     except Unreadable:
         return  # of another version of the server
     await kind.on_give_up(db, effect, DROPPED)

@@ -14,7 +14,7 @@ FIND = """
     FROM (SELECT $1::text AS uri) AS asking LEFT JOIN accounts a ON a.uri = asking.uri
 """
 
-# Also between two steps of sending: see `telling` in `actors/effects/sending.py`.
+# Also between two steps of sending: see `sending_key` in `actors/effects/sending.py`.
 UNSENT = """
     SELECT EXISTS (SELECT FROM activities WHERE account_id = $1)
         OR EXISTS (SELECT FROM outbox WHERE partition_key = 'send_account/' || $1)
