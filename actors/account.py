@@ -1,6 +1,6 @@
 """An account's actor: its writes in order, and its perspective, which decides what its owner sees.
 
-Memory mirrors rows and changes only after commit. The commands are in `commands/`, one file for each noun.
+Memory mirrors rows and changes only after commit. The commands are in `commands/`, a file for each noun.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 DISABLED = Refused(403, "Your login is currently disabled")
 MOST_REQUESTS_COUNTED = 40  # as Mastodon counts them
-FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
+FLAGS_KEPT = 2_000  # statuses whose flags a viewer keeps in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class CredentialsOf(SystemMessage[Credentials]):
 
 @dataclass(frozen=True, slots=True)
 class ViewerPart:
-    """The part of statuses that depends on one viewer: the viewer's flags by status id, and the viewer's filters.
+    """The part of statuses that depends on the viewer: the viewer's flags by status id, and the viewer's filters.
 
     The perspective decides which quoted statuses are shown.
     """
@@ -90,7 +90,7 @@ class AccountChange(Change):
 
 
 class AccountActor(EntityActor):
-    """The owner of one account's rows."""
+    """The owner of an account's rows."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)

@@ -58,7 +58,7 @@ class Transaction:
         self.promises += promises
 
     async def notify(self, *news: NewNotification) -> list[Notification]:
-        """Insert notifications. Return those that the recipients want, which streams and devices show."""
+        """Insert notifications. Return the notifications that the recipients want, which streams and devices show."""
         added = await notifications.insert_many(self.db, news, self.now)
         self.publish(*map(AddedNotification.of, added))
         return added

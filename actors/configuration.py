@@ -287,7 +287,9 @@ class StorageSettings(ServerSettings):
         pattern=r"^https?://[^?#\s]+$",
     )
     takeover: bool = setting(
-        False, "Start although another server holds this database; that one is fenced out and stops.", "true or false"
+        False,
+        "Start although another server holds this database. The other server is fenced and stops.",
+        "true or false",
     )
 
     @field_validator("database_url")

@@ -25,7 +25,7 @@ from .shown.statuses import AccountCache, StatusCache
 
 @dataclass(frozen=True, slots=True)
 class ActorContext:
-    """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
+    """The context of all actors of a process. `base_url` and `local_domain` are the names of this server.
 
     `audience` has the awake homes by author, `tagged` the awake homes by followed hashtag, `listed` the awake lists by
     author, `owned` the awake lists by owner. `quotas` are the daily quotas of the domains of other servers. This

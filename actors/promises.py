@@ -42,8 +42,8 @@ class Effect:
 class Promise:
     """An effect to write into the outbox. Without `due_at` it is due at once.
 
-    Effects of one partition keep their order; None is a partition of its own. A queue limits how many effects of one
-    group are executed at the same time; without a group the partition is the group. `account` is the id of the account
+    Effects of a partition keep their order; None is a partition of its own. A queue limits how many effects of a group
+    are executed at the same time; without a group the partition is the group. `account` is the id of the account
     that decides the shard of the effect; without an account the partition decides it.
     """
 

@@ -1,4 +1,4 @@
-"""The commands that accounts and lists take, one file for each noun.
+"""The commands that accounts and lists take, a file for each noun.
 
 Importing this registers the turn of every command. A file is registered by being in this folder.
 """

@@ -1,7 +1,7 @@
 """Announcements: staff make, show and remove them; accounts read them and react to them.
 
 The reactions of all accounts together have a limit. So each turn first locks the row of the announcement: the turns of
-several accounts wait for each other there, and each counts what those before it have committed.
+several accounts wait for each other there, and each counts the reactions that earlier turns have committed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DismissAnnouncement(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class React(Message[None]):
-    """Command: react to an announcement, with an emoji of Unicode or the name of a custom one."""
+    """Command: react to an announcement, with an emoji of Unicode or the name of a custom emoji."""
 
     announcement_id: int
     name: str
@@ -183,13 +183,13 @@ async def add(act: StaffAct, message: AddAnnouncement) -> int | Refused:
         text=wanted.text,
         content=render(
             wanted.text,
-            mentions={name: MentionTarget(one.username, None, one.url or one.uri) for name, one in mentioned.items()},
+            mentions={name: MentionTarget(who.username, None, who.url or who.uri) for name, who in mentioned.items()},
             tag_url=lambda name: tag_url(base_url, name),
             local_domain=domain,
         ),
-        mentions=tuple({one.id: _mention(one) for one in mentioned.values()}.values()),
+        mentions=tuple({account.id: _mention(account) for account in mentioned.values()}.values()),
         statuses=await _linked(act.db, found, base_url),
-        tags=tuple(dict.fromkeys(one.name for one in found.entities if isinstance(one, Hashtag))),
+        tags=tuple(dict.fromkeys(entity.name for entity in found.entities if isinstance(entity, Hashtag))),
         starts_at=wanted.starts_at,
         ends_at=_end_of_day(wanted.ends_at) if wanted.all_day and wanted.ends_at else wanted.ends_at,
         all_day=wanted.all_day,
@@ -232,8 +232,8 @@ async def _done(act: StaffAct, action: str, id: int, promises: list[Promise]) ->
 async def _mentioned(db: Connection, found: Scan, local_domain: str) -> Mapping[str, Account]:
     """Return the local accounts that a text mentions, by their handles in it."""
     handles = {
-        one.handle(local_domain): one.name for one in found.entities
-        if isinstance(one, FoundMention) and one.domain in (None, local_domain.lower())
+        entity.handle(local_domain): entity.name for entity in found.entities
+        if isinstance(entity, FoundMention) and entity.domain in (None, local_domain.lower())
     }  # fmt: skip
     known = await accounts.find_local_many(db, list(handles.values()))
     return {handle: known[name.lower()] for handle, name in handles.items() if name.lower() in known}
@@ -248,13 +248,13 @@ def _mention(account: Account) -> dict[str, str]:
 async def _linked(db: Connection, found: Scan, url: str) -> tuple[dict[str, str], ...]:
     """Return the public statuses of this server that a text links to."""
     names = LocalNames(url)
-    read = (names.read(one.url) for one in found.entities if isinstance(one, FoundLink))
+    read = (names.read(entity.url) for entity in found.entities if isinstance(entity, FoundLink))
     ids = await status_ids(db, [name for name in read if isinstance(name, LocalStatusName)])
     known = await statuses.find_many(db, ids) if ids else {}
     return tuple(
-        {"id": str(one.id), "url": one.url or one.uri}
-        for one in known.values()
-        if one.visibility in ("public", "unlisted")
+        {"id": str(status.id), "url": status.url or status.uri}
+        for status in known.values()
+        if status.visibility in ("public", "unlisted")
     )
 
 

@@ -15,13 +15,13 @@ from ...storage import blocked_domains, instance, server_blocks
 from ...storage.blocked_domains import AllowedDomain, BlockedDomain, Severity
 from ..facts.moderation import ModeratedDomain
 from ..kernel import Message, Refused
-from ..memory.server_blocks import announce_change, domain_rules
+from ..memory.server_blocks import domain_rules, notify_servers
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act, blocks_in
 
-# What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
+# The block of domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
 NOT_ALLOWED_DOMAIN = BlockedDomain(
     0, "", "suspend", True, True, None, None, False, datetime(1970, 1, 1, tzinfo=UTC)
 )  # fmt: skip
@@ -140,12 +140,12 @@ async def impose(act: StaffAct, message: ImposeDomainBlock) -> ImposedBlock | Re
 async def impose_listed(act: StaffAct, message: ImposeListedBlocks) -> tuple[str, ...] | Refused:
     """Block the domains of a list, and return those that were not blocked as strictly before.
 
-    The order of the lines does not matter: of several lines with one domain a strictest counts, and a subdomain is not
-    blocked less strictly than a domain that it is a part of. Lines that would block the domain of this server are left
-    out. The servers that are known are looked at once for all lines.
+    The order of the lines does not matter: of several lines with the same domain a strictest counts, and a subdomain is
+    not blocked less strictly than its parent domain. Lines that would block the domain of this server are left out. The
+    servers that are known are looked at once for all lines.
     """
     before = await blocked_domains.lock(act.db)
-    known, made = {one.domain: one for one in before}, list[BlockedDomain]()
+    known, made = {block.domain: block for block in before}, list[BlockedDomain]()
     for line in strictest(message.lines):
         block = _new(act, line.domain, line.terms)
         existing = next((known[name] for name in with_parents(line.domain) if name in known), None)
@@ -162,9 +162,9 @@ async def impose_listed(act: StaffAct, message: ImposeListedBlocks) -> tuple[str
 
 @act(ChangeDomainBlock, Permission.MANAGE_FEDERATION, blocks_in)
 async def change(act: StaffAct, message: ChangeDomainBlock) -> BlockedDomain | Refused:
-    """Change a block. That of this server's domain can only be ended."""
+    """Change a block. A block of this server's domain can only be ended."""
     before = await blocked_domains.lock(act.db)
-    block = next((one for one in before if one.id == message.id), None)
+    block = next((listed for listed in before if listed.id == message.id), None)
     if block is None:
         return NOT_FOUND
     if is_within(act.server.domain, block.domain):
@@ -179,7 +179,7 @@ async def change(act: StaffAct, message: ChangeDomainBlock) -> BlockedDomain | R
 @act(LiftDomainBlock, Permission.MANAGE_FEDERATION, blocks_in)
 async def lift(act: StaffAct, message: LiftDomainBlock) -> Refused | None:
     before = await blocked_domains.lock(act.db)
-    block = next((one for one in before if one.id == message.id), None)
+    block = next((listed for listed in before if listed.id == message.id), None)
     if block is None:
         return NOT_FOUND
     await server_blocks.delete(act.db, BlockedDomain, message.id)
@@ -201,7 +201,7 @@ async def allow(act: StaffAct, message: AllowDomain) -> AllowedDomain | Refused:
     if not await server_blocks.insert(act.db, allowed):
         return await server_blocks.find_by_key(act.db, AllowedDomain, domain) or NOT_FOUND
     await _mark_all(act, domain)
-    await announce_change(act.db)
+    await notify_servers(act.db)
     await act.log("allow_domain", Target("domain_allow", allowed.id, domain))
     return allowed
 
@@ -212,13 +212,13 @@ async def disallow(act: StaffAct, message: DisallowDomain) -> AllowedDomain | Re
     if gone is None:
         return NOT_FOUND
     await _mark_all(act, gone.domain)
-    await announce_change(act.db)
+    await notify_servers(act.db)
     await act.log("disallow_domain", Target("domain_allow", gone.id, gone.domain))
     return gone
 
 
 def strictest(lines: Sequence[ListedBlock]) -> list[ListedBlock]:
-    """Return one line for each domain, domains before their subdomains."""
+    """Return a line for each domain, domains before their subdomains."""
     by_domain: dict[str, ListedBlock] = {}
     for line in lines:
         earlier = by_domain.get(line.domain)
@@ -243,7 +243,7 @@ def _keeps(existing: BlockedDomain | None, block: BlockedDomain) -> TypeGuard[Bl
 async def _mark(act: StaffAct, changed: Sequence[BlockedDomain], before: list[BlockedDomain]) -> None:
     """Put the accounts of some domains and their subdomains in the states that the blocks give them now."""
     rules, former = DomainRules(await server_blocks.find_all(act.db, BlockedDomain)), DomainRules(before)
-    names, stamps = {one.domain for one in changed}, {one.created_at for one in changed}
+    names, stamps = {block.domain for block in changed}, {block.created_at for block in changed}
     groups: dict[BlockedDomain | None, list[str]] = {}
     for domain in await instance.peers(act.db):
         if not names.isdisjoint(with_parents(domain)):
@@ -272,7 +272,7 @@ async def _mark_all(act: StaffAct, changed: str) -> None:
 
 async def _record(act: StaffAct, action: str, block: BlockedDomain) -> None:
     """Write an act into the audit log, and have the blocks read again when it is committed."""
-    await announce_change(act.db)
+    await notify_servers(act.db)
     await act.log(
         action, Target("domain_block", block.id, block.domain), block.private_comment or "",
         severity=block.severity, reject_media=block.reject_media, reject_reports=block.reject_reports,

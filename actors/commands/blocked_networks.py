@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ...storage import blocked_networks, server_blocks
 from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
 from ..kernel import Message, Refused
-from ..memory.server_blocks import announce_change
+from ..memory.server_blocks import notify_servers
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
 from ..rules.roles import Permission
@@ -130,7 +130,7 @@ def _refusal(block: BlockedNetwork, kept: KeptAddresses) -> Refused | None:
 
 async def _record(act: StaffAct, action: str, block: BlockedNetwork) -> None:
     """Write an act into the audit log, and have the blocks read again when it is committed."""
-    await announce_change(act.db)
+    await notify_servers(act.db)
     await act.log(action, Target("ip_block", block.id, block.network), block.comment, severity=block.severity)
 
 

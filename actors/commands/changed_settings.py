@@ -1,4 +1,4 @@
-"""Acts of staff on the settings of the running server, and what such an act will affect."""
+"""Acts of staff on the settings of the running server, and the consequences of a change."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act, needs
 
 NOTICE = "settings"
-# The settings that running servers read again. All other settings are read by one loader.
+# The settings that running servers read again. All other settings are read by a single loader.
 NOTICES = {REGISTRATIONS: "sign_ups", LOG_LEVEL: "log_level"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSetting(Message[None]):
-    """Command of staff: change a setting; with None the configuration says again what it is, which is `configured`."""
+    """Command of staff: change a setting; None restores the value of the configuration, which is `configured`."""
 
     staff: Staff
     name: str
@@ -69,7 +69,7 @@ async def change_media_budget(act: StaffAct, value: int | None) -> None:
 
 
 async def affected(db: Connection, setting: LiveSetting, before: str, after: str, now: datetime) -> list[str]:
-    """Return what a change of a setting will do, in sentences with the numbers of this moment."""
+    """Return the consequences of a change of a setting, as sentences with current numbers."""
     if before == after:
         return ["Nothing: it is so already."]
     match setting.name:
@@ -104,7 +104,7 @@ async def affected(db: Connection, setting: LiveSetting, before: str, after: str
 
 async def _of_registrations(db: Connection, after: str, now: datetime) -> list[str]:
     waiting = (await attention.waiting(db)).sign_ups
-    valid = sum(one.is_valid(now) for one in await invites.find_all(db))
+    valid = sum(invite.is_valid(now) for invite in await invites.find_all(db))
     words = {
         "open": "People sign up and are in as soon as they confirm their address.",
         "approval": "People sign up, and wait until staff approve them.",
@@ -112,7 +112,7 @@ async def _of_registrations(db: Connection, after: str, now: datetime) -> list[s
     }
     waits = f"{waiting} sign-ups wait for approval and go on waiting." if waiting else ""
     with_invites = f"{valid} invites are valid and go on letting people in." if valid else ""
-    return [one for one in (words[after], waits, with_invites) if one]
+    return [sentence for sentence in (words[after], waits, with_invites) if sentence]
 
 
 async def _of_contact(db: Connection, after: str) -> list[str]:

@@ -90,18 +90,18 @@ async def add_many(
     act: StaffAct, wanted: Sequence[NewEmoji], *, replacing: bool = False
 ) -> list[CustomEmoji] | Refused:
     """Add emoji, all or none. With `replacing` they replace emoji with the same names."""
-    names = {one.shortcode for one in wanted}
-    taken = [one for one in await custom_emojis.lock(act.db) if one.shortcode in names]
+    names = {emoji.shortcode for emoji in wanted}
+    taken = [emoji for emoji in await custom_emojis.lock(act.db) if emoji.shortcode in names]
     if taken and not replacing:
         return TAKEN
     await _delete(act, taken)
     added = [
-        one.changes.of(CustomEmoji(act.ids.next(), one.shortcode, one.files.file, one.files.static_file))
-        for one in wanted
+        new.changes.of(CustomEmoji(act.ids.next(), new.shortcode, new.files.file, new.files.static_file))
+        for new in wanted
     ]
     await custom_emojis.insert_many(act.db, added, act.now)
-    for one in added:
-        await _log(act, "add_custom_emoji", one)
+    for emoji in added:
+        await _log(act, "add_custom_emoji", emoji)
     await notices.send(act.db, NOTICE)
     return added
 
@@ -132,17 +132,17 @@ async def remove(act: StaffAct, message: RemoveEmoji) -> Refused | None:
 
 
 async def _find(db: Connection, id: int) -> CustomEmoji | None:
-    return next((one for one in await custom_emojis.lock(db) if one.id == id), None)
+    return next((emoji for emoji in await custom_emojis.lock(db) if emoji.id == id), None)
 
 
 async def _delete(act: StaffAct, gone: Collection[CustomEmoji]) -> None:
     """Delete emoji, and promise to remove their files."""
     if not gone:
         return
-    await custom_emojis.delete_many(act.db, [one.shortcode for one in gone])
-    act.promise(files_unused(name for one in gone for name in one.files))
-    for one in gone:
-        await _log(act, "remove_custom_emoji", one)
+    await custom_emojis.delete_many(act.db, [emoji.shortcode for emoji in gone])
+    act.promise(files_unused(name for emoji in gone for name in emoji.files))
+    for emoji in gone:
+        await _log(act, "remove_custom_emoji", emoji)
 
 
 async def _log(act: StaffAct, action: str, emoji: CustomEmoji, **details: object) -> None:

@@ -31,7 +31,8 @@ from .interacting import invalid
 from .statuses import BLANK, add_to_conversations, quote_policy, says_nothing, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
-SHORTEST = timedelta(milliseconds=1)  # between two states of a status: other servers are told its times so exactly
+# Between two states of a status: the times in documents for other servers have this precision.
+SHORTEST = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class EditStatus(Message[None]):
-    """Command: edit a status. An empty value removes what was there; None leaves it as it is, except for the poll."""
+    """Command: edit a status. An empty value removes the value; None leaves it as it is, except for the poll."""
 
     status_id: int
     text: str
@@ -254,7 +255,7 @@ async def store_revision(
 ) -> None:
     """Store a new state of a locked status, and everything that it brings about.
 
-    `edited_at` is later than the time of the state before: other servers know by it which state is the last one.
+    `edited_at` is later than the time of the state before: other servers know the last state by it.
     """
     db, account, ids = change.db, change.account, change.ids
     edit_id = ids.next()
@@ -270,7 +271,7 @@ async def store_revision(
     await _publish_edit(change, status, edit_id, rebloggers)
     change.publish(*map(AddedNotification.of, added))
     # Only accounts that are mentioned since this edit are notified of a mention.
-    await add_to_conversations(change, status, [one.account_id for one in added if one.type == "mention"])
+    await add_to_conversations(change, status, [row.account_id for row in added if row.type == "mention"])
     await _preview(change, replace(status, content=revision.content, media_ids=revision.media_ids))
     change.promise(*await send_edit(db, account, status.id))
     await statuses.store_words(db, [status.id])  # without the card that an edit has taken away

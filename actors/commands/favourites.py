@@ -22,8 +22,8 @@ from .undoing import undone
 class Favourite(Message[None]):
     """Command: favourite a status, or the original of a boost.
 
-    The favourite of an account of another server has a `uri`. A repeat changes nothing but that: what undoes the
-    favourite names the latest one.
+    The favourite of an account of another server has a `uri`. A repeat changes only the `uri`,
+    because an Undo names the latest URI.
     """
 
     status_id: int

@@ -66,7 +66,7 @@ async def _feature(change: AccountChange, message: FeatureTag) -> FeaturedTag | 
 
 
 def _named(name: str, among: list[FeaturedTag]) -> FeaturedTag | None:
-    return next((one for one in among if one.name == name), None)
+    return next((tag for tag in among if tag.name == name), None)
 
 
 @turn(AccountActor, RemoveFeaturedTag)
@@ -83,7 +83,7 @@ async def _remove(change: AccountChange, *, id: int | None = None, tag_id: int |
     """Stop featuring a hashtag, by its own id or that of the tag. Refused if the account has none with this id."""
     db, account = change.db, change.account
     featured = await featured_tags.of_account(db, account.id)
-    removed = next((one for one in featured if one.id == id or one.tag_id == tag_id), None)
+    removed = next((tag for tag in featured if tag.id == id or tag.tag_id == tag_id), None)
     if removed is None:
         return NOT_FOUND
     await featured_tags.delete(db, account.id, removed.id)

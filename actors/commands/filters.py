@@ -1,6 +1,6 @@
 """Filters, in the turn of the account that has them.
 
-Each command makes one filter anew out of the filter as it was. The transaction stores the difference and reads all
+Each command makes a new filter from the filter as it was. The transaction stores the difference and reads all
 filters of the account again, which its memory and its streams then have.
 """
 
@@ -132,7 +132,7 @@ class DeleteFilterStatus(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class ChangePhrase(Message[Filter]):
-    """Command: change a keyword together with its filter, as the first version of the API does. What is None stays.
+    """Command: change a keyword together with its filter, as the first version of the API does. A value of None stays.
 
     Refused if the filter has other keywords and would be changed itself.
     """
@@ -204,7 +204,9 @@ async def change_keyword(account: AccountActor, message: ChangeFilterKeyword) ->
     if before is None:
         return NOT_FOUND
     after = _with_keyword(before, KeywordChange(message.id, message.keyword, message.whole_word))
-    return await _store(account, before, after) or next(one for one in after.keywords if one.id == message.id)
+    return await _store(account, before, after) or next(
+        keyword for keyword in after.keywords if keyword.id == message.id
+    )
 
 
 @turn(AccountActor, DeleteFilterKeyword)
@@ -290,12 +292,12 @@ def _changed(
 
 
 def _with_keyword(before: Filter, change: KeywordChange) -> Filter:
-    keywords = (change.applied(one) if one.id == change.id else one for one in before.keywords)
+    keywords = (change.applied(keyword) if keyword.id == change.id else keyword for keyword in before.keywords)
     return replace(before, keywords=tuple(keywords))
 
 
 def _without_keyword(before: Filter, id: int) -> Filter:
-    return replace(before, keywords=tuple(one for one in before.keywords if one.id != id))
+    return replace(before, keywords=tuple(keyword for keyword in before.keywords if keyword.id != id))
 
 
 async def _put(account: AccountActor, before: Filter | None, after: Filter) -> Filter | Refused:

@@ -1,8 +1,8 @@
 """Imports: each line of the file is stored as a row, then executed by the command that a user would send.
 
 A turn executes a few lines. A repeat of each command changes nothing, and the outcome of a line is stored after it. So
-a crash between the two repeats one line, and nothing is done twice. Lines with accounts or posts that are not known
-here wait until the queue `lookups` has looked these up at their servers, 1,000 an hour of one domain
+a crash between the two repeats a line, and nothing is done twice. Lines with accounts or posts that are not known
+here wait until the queue `lookups` has looked these up at their servers, 1,000 an hour of a domain
 (`effects/imports.py`). The transaction that ends a look-up writes its result to the lines and promises the next turn.
 So a crash loses no line, and an import whose servers are away ends with a reason for each line.
 
@@ -101,7 +101,7 @@ async def stop(account: AccountActor, message: StopImport) -> None:
 
 @turn(AccountActor, ImportSome)
 async def import_some(account: AccountActor, message: ImportSome) -> bool:
-    """Carry out the lines that wait for nothing, then remove what is not in the file, if the import overwrites.
+    """Execute the lines that wait for nothing. Then, if the import overwrites, remove entries that are not in the file.
 
     A deleted account executes nothing: other accounts would be notified of changes that are erased at once.
     """
@@ -213,7 +213,7 @@ async def _block_domain(account: AccountActor, line: ImportLine) -> str | None:
 
 
 async def _add_to_list(account: AccountActor, line: ImportLine) -> str | None:
-    """Add an account to a list. One that is not followed yet is followed: its members are accounts that one follows.
+    """Add an account to a list, and follow it if needed: lists have only followed accounts.
 
     A request is enough. The account is on the list from then on, and its posts come when it has accepted.
     """

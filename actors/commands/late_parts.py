@@ -25,7 +25,7 @@ class JoinParts(Message[None]):
     """Command to an account of another server: give a status of it the parts that are known here by now.
 
     The parts belong to this state of the status. `mentioned` are the URIs of accounts. With `authorized` the author
-    of what the status quotes, on another server, has allowed it.
+    of the quoted status, on another server, has allowed the quote.
     """
 
     uri: str
@@ -37,7 +37,7 @@ class JoinParts(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class JoinReplies(Message[None]):
-    """Command to an account of another server: give a status of it the replies that wait for one at an `address`."""
+    """Command to an account of another server: give its status the replies that wait for a status at an `address`."""
 
     status_id: int
     address: str

@@ -132,8 +132,8 @@ async def _add(change: ListChange, before: List, ids: list[int]) -> List | Refus
     db = change.db
     if len(await accounts.find_many(db, ids)) < len(ids):
         return NOT_FOUND
-    # The owner's account may end a follow at the same time, in its own transaction: the lock lets one wait for the
-    # other.
+    # The owner's account may end a follow at the same time, in its own transaction: with the lock the later
+    # transaction waits.
     if len(await lists.known_to(db, before.account_id, ids)) < len(ids):
         return NOT_FOLLOWED
     if await lists.add(db, before.id, ids, [change.ids.next() for _ in ids], change.now) < len(ids):

@@ -37,7 +37,7 @@ async def move_markers(account: AccountActor, message: MoveMarkers) -> list[Mark
 
 
 async def _move(change: AccountChange, moves: tuple[MarkerMove, ...]) -> list[Marker] | Refused:
-    """Move markers. If another device was first with one of them, the refusal takes the moves before it back."""
+    """Move markers. If another device moved a marker first, the refusal rolls all moves back."""
     moved: list[Marker] = []
     for move in moves:
         marker = await markers.move(

@@ -41,7 +41,7 @@ UNDONE: dict[State, str] = {
 class ModerateAccount(Message[None]):
     """Command to the account that it is done to: warn its user, or put it in a state.
 
-    All its open reports are resolved, for a mere warning only the named one. With `mailed` its user is sent a mail.
+    All its open reports are resolved; for a warning, only the named report. With `mailed` its user is sent a mail.
     """
 
     staff: Staff

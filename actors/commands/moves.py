@@ -29,9 +29,10 @@ class Move(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class MoveAway(Message[None]):
-    """Command to an account of this server: move to another account. That this one is its alias was checked.
+    """Command to an account of this server: move to another account.
 
-    Its user can't use the API until the move is taken back, as on Mastodon.
+    The caller has checked that this account is an alias of the other account. Its user can't use the API until the move
+    is taken back, as on Mastodon.
     """
 
     target_id: int
@@ -150,7 +151,7 @@ async def _remove_alias(change: AccountChange, uri: str) -> None:
 
 @turn(AccountActor, FollowMoved)
 async def follow_moved(account: AccountActor, message: FollowMoved) -> None:
-    """Follow the new account, unless it is the own one or may not be followed, and then the old one no more.
+    """Follow the new account, unless it is the own account or may not be followed, and then unfollow the old account.
 
     Nothing is done if the old account is of this server and has come back meanwhile.
     """

@@ -13,7 +13,7 @@ from ..kernel import Message, turn
 
 @dataclass(frozen=True, slots=True)
 class AcceptNotificationRequests(Message[bool]):
-    """Command: show what was filtered from these senders, and accept what comes later.
+    """Command: show the filtered notifications of these senders, and accept their later notifications.
 
     Unknown ids are left out. The answer is False if all are unknown.
     """

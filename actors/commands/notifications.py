@@ -15,7 +15,7 @@ from ..refusals import NOT_FOUND
 
 @dataclass(frozen=True, slots=True)
 class DismissNotification(Message[None]):
-    """Command: delete one notification."""
+    """Command: delete a notification."""
 
     id: int
 

@@ -18,7 +18,7 @@ CHANGED_MEANWHILE = Refused(409, "The password was changed meanwhile")
 
 @dataclass(frozen=True, slots=True)
 class ChangePassword(Message[None]):
-    """Command: change the password that was checked. All sessions but one end, and with `apps` all tokens."""
+    """Command: change the password that was checked. All other sessions end, and with `apps` all tokens."""
 
     old_hash: str
     new_hash: str

@@ -44,10 +44,10 @@ async def compose(account: AccountActor, message: UpdateProfile) -> Profile:
     note = profile.note_source
     texts = [*([] if note is None else [note]), *(value for _, value in fields or ())]
     local_domain, base_url = account.context.local_domain, account.context.base_url
-    handles = dict.fromkeys(handle for one in texts for handle in text.scan(one).handles(local_domain))
+    handles = dict.fromkeys(handle for written in texts for handle in text.scan(written).handles(local_domain))
     found = await find_mentioned(account, tuple(handles))
     how: JsonObject = {
-        "mentions": {handle: target_of(one) for handle, one in found.items()},
+        "mentions": {handle: target_of(mentioned) for handle, mentioned in found.items()},
         "tag_url": partial(text.tag_url, base_url),
         "local_domain": local_domain,
     }
@@ -69,7 +69,7 @@ async def _verified(account: AccountActor) -> dict[tuple[str, str], str | None]:
     """Return when each field was verified. A field that is unchanged stays verified."""
     row = await account.context.accounts.find(account.id)
     fields = row.fields if row is not None else []
-    return {(one["name"], one.get("source", one["value"])): one.get("verified_at") for one in fields}
+    return {(field["name"], field.get("source", field["value"])): field.get("verified_at") for field in fields}
 
 
 async def _update(change: AccountChange, profile: Profile, defaults: Defaults) -> bool:

@@ -24,7 +24,7 @@ class RevokeQuote(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmQuote(Message[None]):
-    """Command to an account of another server: it allows that a status quotes one of its own."""
+    """Command to an account of another server: it allows that another status quotes its status."""
 
     status_id: int
     quoting_id: int
@@ -49,7 +49,7 @@ async def _confirm(change: AccountChange, message: ConfirmQuote) -> None:
 class AnswerQuoteRequest(SystemMessage[None]):
     """To a quoted account: answer the request of another server, by the state that the quote has.
 
-    `quoting_id` is None if the status that would quote is not stored. The quoted one may be deleted.
+    `quoting_id` is None if the status that would quote is not stored. The quoted status may be deleted.
     """
 
     request_uri: str

@@ -18,7 +18,7 @@ ENDED = ("revoked", "rejected")
 
 @dataclass(frozen=True, slots=True)
 class AdmittedQuote:
-    """A quote that may be stored: what is quoted, the state, and the document that allows it if there is one."""
+    """A quote that may be stored: the quoted status, the state, and the document that allows it, if any."""
 
     quoted: Status
     state: str
@@ -28,7 +28,7 @@ class AdmittedQuote:
 async def received_quote(
     change: AccountChange, quote: ReceivedQuote | None, *, authorized: bool
 ) -> AdmittedQuote | None:
-    """Return the quote that a status may have. What is not known here is not quoted here.
+    """Return the quote that a status may have. A status that is not known here is not quoted here.
 
     Older servers know no permission: they quote any public status. Call this before the quoting status is locked.
     """
@@ -47,7 +47,7 @@ async def received_quote(
 
 
 async def change_quote(change: AccountChange, status: Status, quote: AdmittedQuote | None) -> int | None:
-    """Make a quote that of a locked status, or take the one away that it has. Return the id of the change.
+    """Set or remove the quote of a locked status. Return the id of the change.
 
     None if nothing changes. An accepted quote stays accepted.
     """

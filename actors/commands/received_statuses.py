@@ -1,6 +1,6 @@
 """Statuses of other servers, in the turn of their author, and the edits of them.
 
-A status is stored if it concerns an account here, or if it was asked for. What arrives out of order is put right: a
+A status is stored if it concerns an account here, or if it was asked for. Any order of arrival has the same result: a
 status that was deleted before it came is not stored, and replies that came before their parent are joined to it.
 """
 
@@ -41,8 +41,8 @@ class ReceiveStatus(Message[int | None]):
     """Command to an account of another server: store a status of it.
 
     The answer is its id, also if it was known; None if it was deleted, or if it concerns no account here and is not
-    `wanted`. A `recipient` is the local account whose own inbox it came to. With `authorized` the author of what it
-    quotes, on another server, has allowed it. What is no `news` is put where it belongs by its time.
+    `wanted`. A `recipient` is the local account whose own inbox it came to. With `authorized` the author of the
+    quoted status, on another server, has allowed the quote. Without `news` it is added at its time, without an event.
     """
 
     note: ReceivedNote
@@ -56,9 +56,10 @@ class ReceiveStatus(Message[int | None]):
 class ReceiveEdit(Message[None]):
     """Command to an account of another server: change a status of it to a later state.
 
-    What its server has `sent` is a later state if it shows anything else, unless its time is older. Documents that were
-    only looked at come from caches too: these need a later time. What is no later state has the counts of its poll, and
-    who may quote it. With `authorized` the author of what it quotes, on another server, has allowed it.
+    A document that its server has `sent` is a later state if it differs, unless its time is older. A fetched document
+    may come from a cache, so it needs a later time. A document that is no later state still updates the counts of the
+    poll and the quote policy. With `authorized` the author of the quoted status, on another server, has allowed the
+    quote.
     """
 
     note: ReceivedNote
@@ -94,7 +95,7 @@ async def receive_edit(account: AccountActor, message: ReceiveEdit) -> None:
 async def _receive(change: AccountChange, author: accounts.Account, message: ReceiveStatus) -> int | None:
     db, account, note = change.db, change.account, message.note
     # Activities come in any order: a deletion of this status and a reply to its parent take turns with it, so that each
-    # finds what the other has left.
+    # finds the rows of the other.
     await tombstones.lock(db, [note.uri, *([note.in_reply_to] if note.in_reply_to else [])])
     here = await remote_statuses.arriving(db, note.uri, account.id, change.now)
     if (known := here.known) is not None:
@@ -168,7 +169,7 @@ async def _store(
     publish_created(change, ShownStatus(status, made.author), news=message.news)
     promise_created(change, status)
     added = await change.notify(*news)
-    await add_to_conversations(change, status, [one.account_id for one in added if one.type == "mention"])
+    await add_to_conversations(change, status, [row.account_id for row in added if row.type == "mention"])
     change.count_again(*joined)
     return status.id
 
@@ -196,7 +197,7 @@ def _parent_id(
 
 
 async def _addressed(db: Connection, account: AccountActor, note: ReceivedNote, recipient: int | None) -> Addressed:
-    """Return the known accounts. One whose own inbox a status came to may see it, although it is not addressed.
+    """Return the known accounts. The recipient, by its own inbox, may see the status although it is not addressed.
 
     A follower who is named in a status to followers is mentioned, also if it is addressed to their collection alone.
     """
@@ -213,7 +214,7 @@ async def _addressed(db: Connection, account: AccountActor, note: ReceivedNote, 
 
 
 async def _concerns_somebody(db: Connection, to: Addressed, parent: Status | None) -> bool:
-    """True if an account here is addressed, or wrote or follows what a status replies to."""
+    """True if an account here is addressed, or wrote the parent status or follows its author."""
     if parent is not None and (parent.local or await remote_statuses.has_local_followers(db, [parent.account_id])):
         return True
     return await remote_statuses.any_local(db, to.everybody)
@@ -287,10 +288,10 @@ async def _tally(db: Connection, poll_id: int, received: ReceivedPoll, now: date
 
 
 async def _edit(change: AccountChange, message: ReceiveEdit) -> None:
-    """Change a status. What is no edit, or an older one, has only what changes without an edit.
+    """Change a status. A document without a newer edit updates only the parts that change without edits.
 
-    Times alone don't tell: some servers write whole seconds, or one time for every state. Of edits with one time the
-    one that came last is the latest, because the activities of one sender are applied in their order.
+    Times alone do not decide: some servers write whole seconds, or the same time for every state. Of edits with the
+    same time the last to arrive is the latest, because the activities of a sender are applied in their order.
     """
     db, account, now, note = change.db, change.account, change.now, message.note
     await tombstones.lock(db, [note.uri])
@@ -299,27 +300,27 @@ async def _edit(change: AccountChange, message: ReceiveEdit) -> None:
     status = None if known is None else await statuses.lock_own(db, known.id, account.id)
     if status is None:
         return None
-    told, before = note.updated_at, await remote_statuses.told_edit(db, status.id, status.edited_at)
-    is_older = told is not None and before is not None and told < before
-    may_be_edit = message.sent or (told is not None and told > (before or status.created_at))
-    if told is not None and not is_older and told != before:
-        await remote_statuses.store_reported_edit(db, status.id, told)
+    reported, before = note.updated_at, await remote_statuses.told_edit(db, status.id, status.edited_at)
+    is_older = reported is not None and before is not None and reported < before
+    may_be_edit = message.sent or (reported is not None and reported > (before or status.created_at))
+    if reported is not None and not is_older and reported != before:
+        await remote_statuses.store_reported_edit(db, status.id, reported)
     hashtags = await _tags(db, account, note)
     if is_older or not may_be_edit or not await _is_changed(db, status, note, quote, hashtags):
         return await _refresh(change, status, note, quote, is_older=is_older)
-    if told is None:
+    if reported is None:
         await remote_statuses.store_reported_edit(db, status.id, before)
     await keep_first(db, change.ids.next(), status.id)
     poll_id = await _change_poll(change, status.poll, note.poll)
     revision = await _revise(db, account, status, note, hashtags, poll_id, now)
     descriptions = _descriptions(status, note)
     latest = status.edited_at or status.created_at
-    edited_at = told if told is not None and told > latest else max(now, latest + SHORTEST)
+    edited_at = reported if reported is not None and reported > latest else max(now, latest + SHORTEST)
     await store_revision(change, status, revision, descriptions, edited_at)
     await thin_out(db, status.id, MOST_REVISIONS)
     await _change_policies(db, account, status, note)
     if await change_quote(change, status, quote) is not None:
-        await _tell_of_quote(change, status, quote)
+        await _publish_quote(change, status, quote)
     return None
 
 
@@ -372,7 +373,7 @@ async def _refresh(
 ) -> None:
     """Change what servers change without an edit: the counts of a poll, who may quote, a quote that waits or is new.
 
-    What is older than the state here has only counts: the rest has changed since.
+    An older document updates only the counts: the rest has changed since.
     """
     change_id = None
     if not is_older:
@@ -382,7 +383,7 @@ async def _refresh(
         await show_again(change, status, change_id)
         if change_id is not None and quote is not None:
             if status.quote_of_id is None:
-                await _tell_of_quote(change, status, quote)
+                await _publish_quote(change, status, quote)
             else:
                 change.count_again(quote.quoted.id)
     if status.poll is not None and note.poll is not None and _asks_the_same(status.poll, note.poll):
@@ -400,8 +401,8 @@ async def _change_policies(db: Connection, account: AccountActor, status: Status
     return change_id
 
 
-async def _tell_of_quote(change: AccountChange, status: Status, quote: AdmittedQuote | None) -> None:
-    """Tell of the quote that an edit has brought or taken away: the counts, and the quoted author."""
+async def _publish_quote(change: AccountChange, status: Status, quote: AdmittedQuote | None) -> None:
+    """Publish the new counts of the quoted statuses, and notify the author of a new quoted status."""
     change.count_again(*{status.quote_of_id, quote.quoted.id if quote is not None else None})
     if quote is not None and quote.state == "accepted":
         author = quote.quoted.account_id

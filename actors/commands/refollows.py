@@ -1,7 +1,7 @@
-"""Asking anew to follow an account whose server was set up again: its handle names another actor now.
+"""Asking again to follow an account whose server was set up again: its handle names another actor now.
 
-That actor has accepted no follower. A follow becomes a request until it has: what it sends to others is not shown
-before.
+That actor has accepted no follower. So a follow becomes a request until the actor accepts it. Until then posts that it
+sends to other followers are not shown.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Follow(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Unfollow(Message[None]):
-    """Command: end a follow, or withdraw the request for one."""
+    """Command: end a follow, or withdraw a follow request."""
 
     target_id: int
 
@@ -141,7 +141,8 @@ async def _follow(change: AccountChange, message: Follow) -> Refused | None:
     pair = await accounts.find_many(db, [account.id, message.target_id])
     refusal = await _refuse_follow(db, account, pair.get(message.target_id))
     if refusal is None or not account.is_local:
-        # Also one that would be refused today: another server that sends a Follow again may know that it was accepted.
+        # Also a follow that would be refused today: another server that sends a Follow again may know that it was
+        # accepted.
         terms = follows.ChangedTerms(
             message.reblogs, message.notify, message.languages, message.languages is not None, uri
         )
@@ -209,7 +210,7 @@ async def _begin(change: AccountChange, pair: Mapping[int, accounts.Account], me
 async def _needs_request(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
     """True if the target must be asked.
 
-    This includes accounts that the target mutes: to them it looks locked, so they can't tell that they are muted.
+    This includes accounts that the target mutes: to them it looks locked, so they do not learn that they are muted.
     """
     if me.silenced_at is not None or not target.local or await follow_requests.is_locked(db, target.id):
         return True
@@ -229,7 +230,7 @@ async def _unfollow(change: AccountChange, target_id: int) -> None:
 
 async def _block(change: AccountChange, message: Block) -> Refused | None:
     db, account, target_id = change.db, change.account, message.target_id
-    is_undone = await undone(change, message.uri)  # what ends with a block, and with its end, has ended all the same
+    is_undone = await undone(change, message.uri)  # the follows that a block ends are ended also if the block is undone
     await relations.lock_pair(db, account.id, target_id)
     if (target := await find_present(db, target_id)) is None:
         return NOT_FOUND
@@ -278,7 +279,7 @@ async def _unmute(change: AccountChange, target_id: int) -> None:
 
 
 async def _remind_of_end(change: AccountChange, target_id: int, until: datetime | None) -> None:
-    """Replace the reminder of a mute's end. A second reminder would have to wait for the first one."""
+    """Replace the reminder of a mute's end. A second reminder would have to wait for the first."""
     ended = MuteEnded(target_id)
     await forget_reminder(change.db, change.account.id, ended)
     if until is not None:

@@ -24,7 +24,7 @@ TOO_LONG = Refused(422, f"Validation failed: Content is too long (maximum is {RE
 
 @dataclass(frozen=True, slots=True)
 class AssignReport(Message[Report]):
-    """Command: assign a report to one of the staff, or with None to no account."""
+    """Command: assign a report to a member of staff, or with None to no account."""
 
     staff: Staff
     report_id: int
@@ -68,9 +68,9 @@ class NoteReport(Message[Report]):
 
 @act(AssignReport, None)
 async def assign(act: StaffAct, message: AssignReport) -> Report | Refused:
-    """Assign a report to one of the staff, or with None to no account."""
+    """Assign a report to a member of staff, or with None to no account."""
     db, to = act.db, message.to
-    # Accounts before the report, as acts on accounts lock them, and both before the role of one is read.
+    # Accounts before the report, as acts on accounts lock them, and both before a role is read.
     await moderation.hold(db, [id for id in (act.staff.account_id, to) if id is not None])
     if not await act.may(Permission.MANAGE_REPORTS):
         return NOT_ALLOWED
@@ -111,7 +111,7 @@ async def reopen(act: StaffAct, message: ReopenReport) -> Report | Refused:
 
 @act(ChangeReport, Permission.MANAGE_REPORTS)
 async def change(act: StaffAct, message: ChangeReport) -> Report | Refused:
-    """Change what a report is about. Only one about a violation names rules."""
+    """Change what a report is about. Only a report about a violation names rules."""
     report = await reports.lock(act.db, message.report_id)
     if report is None:
         return NOT_FOUND
@@ -139,7 +139,7 @@ async def add_note(act: StaffAct, message: NoteReport) -> Report | Refused:
     return report
 
 
-# `Any`: beside what else the action needs, these may hold the reason, which is a text.
+# `Any`: beside other details, these may hold the reason, which is a text.
 async def _log(act: StaffAct, action: str, report: Report, **details: Any) -> None:
     target = (await accounts.find_many(act.db, [report.target_account_id])).get(report.target_account_id)
     await act.log(action, Target("report", report.id, "" if target is None else target.acct), **details)

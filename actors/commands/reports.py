@@ -42,7 +42,9 @@ class FileReport(Message[Report]):
 @turn(AccountActor, FileReport)
 async def file_report(account: AccountActor, message: FileReport) -> Report | Refused:
     shown = await account.context.statuses.show_many(message.status_ids)
-    if len(shown) < len(message.status_ids) or not all(_may_report(one, account, message) for one in shown.values()):
+    if len(shown) < len(message.status_ids) or not all(
+        _may_report(status, account, message) for status in shown.values()
+    ):
         return NOT_FOUND
     forwarded = message.forward and await _is_elsewhere(account, message.target_id)
     new = NewReport(
@@ -63,7 +65,7 @@ def _may_report(shown: ShownStatus, account: AccountActor, message: FileReport) 
 
 
 async def _file(change: AccountChange, new: NewReport) -> Report | Refused:
-    """Store a report. Refused if the account or one of the statuses is gone."""
+    """Store a report. Refused if the account or any of the statuses is gone."""
     db, account = change.db, change.account
     if not await reports.lock_reported(db, new.target_account_id):
         return NOT_FOUND

@@ -52,8 +52,8 @@ SOONEST = timedelta(minutes=5)
 class ScheduleStatus(Message[ScheduledStatus | Status | UnexpectedMentions]):
     """Command: publish at a time, in UTC.
 
-    The answer is the ScheduledStatus, or what the idempotency key made before. The default visibility is applied now,
-    all other defaults when it is published. Mentions are checked now, and once more when it is published.
+    The answer is the ScheduledStatus, or the earlier result of the idempotency key. The default visibility is applied
+    now, all other defaults when it is published. Mentions are checked now, and once more when it is published.
     """
 
     post: PublishStatus
@@ -115,7 +115,7 @@ async def _schedule(
 ) -> ScheduledStatus | Status | Refused:
     """Store a scheduled status.
 
-    The idempotency key is looked up first: on a repeat its time may be too near for a new one.
+    The idempotency key is looked up first: on a repeat its time may be too near for a new status.
     """
     db, account, now = change.db, change.account, change.now
     if (earlier := await made_with(db, account.id, key, now)) is not None:

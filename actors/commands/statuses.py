@@ -188,7 +188,8 @@ async def write(
 ) -> StatusBody:
     """Turn typed text into its source, HTML, mentions and hashtags, as they are stored.
 
-    Without a text, the content warning becomes the text. If the status quotes another one, it may stay without a text.
+    Without a text, the content warning becomes the text. If the status quotes another status, it may stay without a
+    text.
     """
     context = account.context
     if not source and spoiler and not quotes:
@@ -198,12 +199,12 @@ async def write(
     mentioned = await find_mentioned(account, scan.handles(context.local_domain))
     content = text.render(
         source,
-        mentions={handle: target_of(one) for handle, one in mentioned.items()},
+        mentions={handle: target_of(target) for handle, target in mentioned.items()},
         tag_url=partial(text.tag_url, context.base_url),
         local_domain=context.local_domain,
         content_type=content_type,
     )
-    mentioned_ids = tuple(dict.fromkeys(one.id for one in mentioned.values()))
+    mentioned_ids = tuple(dict.fromkeys(target.id for target in mentioned.values()))
     tags = tuple(StatusTag(context.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
     return StatusBody(
         text=source, content=content, content_type=content_type, spoiler_text=spoiler, mentioned_ids=mentioned_ids,
@@ -288,7 +289,7 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
 def _stands_alone(account: AccountActor, new: NewStatus) -> bool:
     """True if a status concerns followers alone, none of whom asked for every post, and has nothing attached.
 
-    Other servers are told how a hashtag is spelled, which is known when the status is stored.
+    Other servers get the spelling of a hashtag, which is known when the status is stored.
     """
     if account.audience == "notified" or (account.audience == "elsewhere" and new.tags):
         return False
@@ -354,7 +355,7 @@ async def store(
     promise_created(change, made.status)
     change.promise(*await send_status(db, account, made))
     added = await change.notify(*news_of(account, new, made, quoted))
-    concerned = [account.id, *(one.account_id for one in added if one.type == "mention")]
+    concerned = [account.id, *(row.account_id for row in added if row.type == "mention")]
     await add_to_conversations(change, made.status, concerned)
     account.audience = "notified" if made.waiting else "elsewhere" if made.leaves else "here"
     return made.status
@@ -406,7 +407,7 @@ def promise_created(change: AccountChange, status: Status) -> None:
 
 
 async def made_with(db: Connection, account_id: int, key: str | None, now: datetime) -> Status | ScheduledStatus | None:
-    """Return what an idempotency key has made. If that was deleted, the key is forgotten and makes another status.
+    """Return the result of an idempotency key. If it was deleted, the key is forgotten and makes another status.
 
     Some apps make the key from the text. People who delete a post and send its text again want a new post.
     """

@@ -22,7 +22,7 @@ from .statuses import DeleteStatus, delete_status
 from .striking import strike
 
 StatusAction = Literal["delete_statuses", "mark_statuses_as_sensitive"]
-MOST_STATUSES = 100  # of one strike
+MOST_STATUSES = 100  # of a strike
 APPEAL_WITHIN = timedelta(days=20)
 MOST_APPEAL_TEXT = 2000  # characters
 # The states that a strike's action puts an account in.

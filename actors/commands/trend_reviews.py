@@ -30,7 +30,7 @@ class ReviewTrend(Message[None]):
 class ChangeTag(Message[None]):
     """Command: change the permissions of a hashtag. None leaves a permission as it is.
 
-    A hashtag that is not `usable` can't be featured or found; one that is not `listable` can't be found.
+    A hashtag that is not `usable` can't be featured or found; a hashtag that is not `listable` can't be found.
     """
 
     staff: Staff

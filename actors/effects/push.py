@@ -19,7 +19,7 @@ from ..push.promises import SendPush
 from ..push.sender import PushPutOff, PushSender
 from .registry import Attempt, EffectQueue, Finish, Later, NotTried, executes
 
-# A group is a push service. Most devices have one of three, which take many messages at the same time.
+# A group is a push service. Three services serve most devices, and take many messages at the same time.
 PUSH: EffectQueue[PushSender] = EffectQueue(
     "push", workers=64, workers_per_group=8, claimed_at_once=8, retry_after=(5, 30, 120, 600, 3600, 6 * 3600),
     give_up_after=timedelta(hours=48),

@@ -295,5 +295,5 @@ class GoneStatus(Fact):
 
 
 def counts_promised(status_ids: Iterable[int], by: Address) -> Iterator[Promise]:
-    """Return the promises to drop the cached counts of statuses, one for each status."""
+    """Return the promises to drop the cached counts of statuses, a promise for each status."""
     return (ChangedStatus(id).promised_by(account_of(by)) for id in dict.fromkeys(status_ids))

@@ -96,7 +96,7 @@ class Actor:
         self._runtime.tell(address, message, origin=self.origin)
 
     async def ask(self, address: Address, message: Message[R]) -> R:
-        """Ask another actor from within a turn, one at a time.
+        """Ask another actor from within a turn. A turn may wait for a single ask at a time.
 
         The deadline is the deadline of this turn's message, if it has one.
         """

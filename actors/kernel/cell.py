@@ -166,7 +166,7 @@ class CrowdedCells:
         self._cells[cell] = None
 
     def among(self, cells: Container[Cell]) -> bool:
-        """True if one of these cells is crowded."""
+        """True if any of these cells is crowded."""
         for cell in list(self._cells):
             if not cell.is_crowded:
                 del self._cells[cell]

@@ -5,7 +5,7 @@ and ids are parameters, and the database never makes ids, so that a simulated ru
 when the clock does: then the sequence runs on from the last millisecond seen.
 
 Actors compare ids: a status is news on a stream if its id is above that of the follow. Where a fact is applied, new ids
-are above those that the fact carries (`Ids.witness`), so that the order holds between processes whose clocks differ.
+are above the ids that the fact carries (`Ids.witness`), so that the order holds between processes whose clocks differ.
 
 Earlier versions had 2 bits for the node and 14 for the sequence number. Their ids stay valid: only the millisecond
 decides how ids of different nodes sort.

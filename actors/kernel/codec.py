@@ -1,8 +1,8 @@
 """Messages, answers and other frozen values as bytes, and back.
 
 The bytes are MessagePack: a name, and the fields by their names. A reader ignores fields that it does not know and
-gives missing ones their defaults, so that two versions of the server can read each other. A row has the same fields as
-values of JSON, for columns of type jsonb.
+gives missing fields their defaults, so that two versions of the server can read each other. A row has the same fields
+as values of JSON, for columns of type jsonb.
 
 msgspec writes and reads dataclasses by their annotations. It can't read classes that are not dataclasses, nor a field
 whose value may be of several dataclasses, whose bytes look alike. A class of either kind is registered with a `Shape`.
@@ -104,7 +104,7 @@ class Codec:
         form = self._form(name)
         if form.kind not in answers.named:
             raise Unreadable(f"{message.__name__} is not answered with {name}")
-        answer: Any = form.decode(body)  # of one of the classes that the message names
+        answer: Any = form.decode(body)  # an instance of a class that the message names
         return answer
 
     def _form(self, name: str | None) -> Form:

@@ -69,7 +69,7 @@ class ActorSummary:
     oldest: float  # the age of the oldest of them
     message: str  # of the current turn; `load` while rows are read, empty between turns
     turn: float  # how long the current turn or load takes so far
-    restarts: int  # incarnations before this one
+    restarts: int  # incarnations before the current incarnation
     subscribers: int
 
 
@@ -381,7 +381,7 @@ def age_of(cell: Cell, now: float) -> float:
 
 
 def is_busy(cell: Cell) -> bool:
-    """True if one of its numbers is not 0.
+    """True if any of its numbers is not 0.
 
     Most actors are not busy, and idle actors never displace others in a list.
     """

@@ -139,7 +139,7 @@ class ActorPool:
     # -- housekeeping
 
     def keep(self) -> None:
-        """Log slow turns, crash overdue ones, end quarantines, put idle actors to sleep."""
+        """Log slow turns, crash overdue turns, end quarantines, put idle actors to sleep."""
         now = trio.current_time()
         for work in look_at_work(self._work.working, self._record, now):
             self._work.abandon(work)

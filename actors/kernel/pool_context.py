@@ -118,7 +118,7 @@ class RunQueue:
 
 @dataclass(frozen=True, slots=True)
 class PoolContext:
-    """The state of a pool that more than one of its parts works on."""
+    """The state of a pool that its parts share."""
 
     services: PoolServices
     cells: dict[str, Cell] = field(default_factory=dict[str, Cell])  # by key: the awake actors

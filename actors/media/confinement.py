@@ -163,7 +163,7 @@ def _drop_bounds() -> None:
 
 
 def _drop_capabilities() -> list[str]:
-    """Drop all capabilities, also those that a new namespace gives."""
+    """Drop all capabilities, also the capabilities that a new namespace gives."""
     _drop_bounds()
     _libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_VERSION, 0)

@@ -42,7 +42,7 @@ class ServerBlocks(RowLoader):
             observe()
 
 
-async def announce_change(db: Connection) -> None:
+async def notify_servers(db: Connection) -> None:
     """Have the running server read the blocks again when the transaction is committed."""
     await notices.send(db, NOTICE)
 

@@ -6,7 +6,7 @@ publishes its facts itself; the relay of facts does so only after a crash, or if
 
 A relay claims rows for 30 s and renews its claims while it works (`relay.py`). So no two relays execute one row at the
 same time, and the rows of a dead relay are free again after at most 30 s. Effects of one partition keep their order,
-also when one of them is retried. A queue has a number of workers; a group of partitions, such as another server, gets
+also when an effect is retried. A queue has a number of workers; a group of partitions, such as another server, gets
 only its share of them. One statement deletes the rows of all effects that finished during the previous statement
 (`deletions.py`).
 """

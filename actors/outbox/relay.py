@@ -5,7 +5,7 @@ two relays execute one row at the same time. A working relay renews its claims; 
 when the lease ends. A worker that could not renew its claims stops before that.
 
 A worker is a task that executes a few claimed effects one after the other. The queue defines the number of workers, and
-the number that one group may take (`effects/registry.py`). Effects of one partition never overtake each other: an
+the number that a group may take (`effects/registry.py`). Effects of a partition never overtake each other: an
 effect behind an effect that is claimed, or waits for a retry, is not claimed by any relay.
 """
 

@@ -1,4 +1,4 @@
-"""A hashtag's timeline: every public status with the tag, including replies, except those of silenced accounts."""
+"""A hashtag's timeline: every public status with the tag, including replies, except statuses of silenced accounts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Authentication: from the token in a request to the viewer of an endpoint; and the paths that require a sign-in.
 
 Tokens are cached, and the visits of users are noted in memory, so neither needs a query. A token stays in the cache
-until a fact announces its change. Tokens of users who are not confirmed or approved yet are not cached, so that a
+until a fact reports its change. Tokens of users who are not confirmed or approved yet are not cached, so that a
 confirmation or an approval by any process takes effect at once.
 
 Clients repeat their headers. So a second cache finds the tokens of users by the whole header, without parsing and
@@ -173,7 +173,7 @@ class Tokens:
     async def _read(self, database: Database, token_hash: bytes) -> Token | None:
         before = self._forgotten
         token = await database.read(oauth.find_token, token_hash)
-        # A revocation that was announced during the query may be newer than the row.
+        # A revocation that was reported during the query may be newer than the row.
         if token is not None and before == self._forgotten and not _waits(token):
             self._found[token_hash] = token
         return token
@@ -191,7 +191,7 @@ class Tokens:
         self._by_header.clear()
 
     def clear(self) -> None:
-        """Drop all tokens, after the connection that announces changes was lost."""
+        """Drop all tokens, after the connection that reports changes was lost."""
         self._forgotten += 1
         self._found.clear()
         self._by_header.clear()

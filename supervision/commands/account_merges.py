@@ -8,7 +8,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
-from .names import announce_change, find_account
+from .names import find_account, notify_servers
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
 from .refusals import CommandRefused
 
@@ -68,7 +68,7 @@ async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject
     act.promise(*_promises(other, related, merged.files))
     # Statuses are in memory with the id of their author.
     await notices.send(db, NOTICE)
-    await announce_change(db)
+    await notify_servers(db)
     return {"from": removed.acct, "to": other.acct, **counts}
 
 

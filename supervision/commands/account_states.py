@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .chosen_server import ChosenServer
-from .names import InvalidAccount, announce_change, find_account, find_local
+from .names import InvalidAccount, find_account, find_local, notify_servers
 from .options import account_argument, ask_first, setting_options, yes_option
 
 if TYPE_CHECKING:
@@ -131,5 +131,5 @@ async def _done(db: Connection, account: Account, refused: object) -> str:
 
     if isinstance(refused, Refused):
         raise InvalidAccount(f"@{account.acct}: {refused.text}")
-    await announce_change(db)
+    await notify_servers(db)
     return account.acct

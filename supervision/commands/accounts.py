@@ -19,7 +19,7 @@ from .account_states import STATES, approve, reject
 from .account_upkeep import refresh, rotate_keys
 from .chosen_server import ChosenServer
 from .gone_accounts import cull
-from .names import InvalidAccount, announce_change, find_account, lock_local
+from .names import InvalidAccount, find_account, lock_local, notify_servers
 from .new_accounts import ROLES, check_account, create, import_
 from .options import (
     account_argument,
@@ -248,7 +248,7 @@ async def _modify(db: Connection, here: Here, handle: str, wanted: AccountChange
     if wanted.disable_two_factor:
         await _disable_two_factor(db, act, target)
     await publish_moderated(act, account.id)
-    await announce_change(db)
+    await notify_servers(db)
     return account.acct
 
 
@@ -345,7 +345,7 @@ async def _delete(db: Connection, here: Here, handle: str) -> JsonObject:
 
     account = await find_account(db, here, handle)
     require(await delete(here.act, account.id))
-    await announce_change(db)
+    await notify_servers(db)
     return {
         "account": account.acct,
         "statuses": account.statuses_count,

@@ -11,7 +11,7 @@ import click
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
-from .names import announce_change, checked_domain
+from .names import checked_domain, notify_servers
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
 from .refusals import CommandRefused
 
@@ -130,5 +130,5 @@ async def _delete_some(db: Connection, here: Here, domain: str, after: int) -> l
     for id in found:
         await mark_deleted(act, id)
     act.promise(*(account_purged(id) for id in found))
-    await announce_change(db)
+    await notify_servers(db)
     return found

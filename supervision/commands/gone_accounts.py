@@ -18,7 +18,7 @@ from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from ..settings.domain import base_url
 from .chosen_server import ChosenServer
-from .names import announce_change, checked_domain
+from .names import checked_domain, notify_servers
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ async def _remove(db: Connection, here: Here, gone: Sequence[ForeignAccount]) ->
 
     for account in gone:
         await delete(here.act, account.id)
-    await announce_change(db)
+    await notify_servers(db)
 
 
 async def _ask(dsn: str, settings: Settings, batch: Sequence[ForeignAccount], culled: Culled) -> list[ForeignAccount]:

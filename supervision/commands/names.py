@@ -53,7 +53,7 @@ async def lock_local(db: Connection, here: Here, handle: str) -> tuple[Account, 
     return account, target
 
 
-async def announce_change(db: Connection) -> None:
+async def notify_servers(db: Connection) -> None:
     """Have the server read accounts and tokens again at once."""
     from ...storage.engine import notices
 

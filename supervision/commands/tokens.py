@@ -12,7 +12,7 @@ from ...actors.rules.wording import number_of
 from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
-from .names import InvalidAccount, WrongAccount, announce_change, find_local, lock_local
+from .names import InvalidAccount, WrongAccount, find_local, lock_local, notify_servers
 from .options import (
     account_argument,
     ask_first,
@@ -165,5 +165,5 @@ async def _revoke(db: Connection, here: Here, handle: str, only: Sequence[int]) 
     act = here.act
     await act.log("revoke_tokens", named(target), tokens=[str(id) for id in only] or "all")
     act.promise(EndedAccess(account.id).promise())
-    await announce_change(db)
+    await notify_servers(db)
     return count
