@@ -15,6 +15,15 @@ OF_LIBPQ = frozenset(
 NO_DEMANDS = frozenset({"channel_binding=prefer", "channel_binding=disable", "gssencmode=prefer", "gssencmode=disable"})
 
 
+# Parameters whose values may have an @. A user and a host can stand here too, as for a socket.
+WITH_AT = frozenset(
+    {
+        "application_name", "database", "dbname", "host", "options", "passfile", "password", "sslcert", "sslcrl",
+        "sslkey", "sslpassword", "sslrootcert", "user",
+    }
+)  # fmt: skip
+
+
 def for_asyncpg(url: str) -> str:
     """Return a URL without the parameters that only libpq knows and that can be left out."""
     address, _, query = url.partition("?")
@@ -28,5 +37,6 @@ def is_whole(url: str) -> bool:
     Its rest would be taken for the host, or shown as the name of the database. Values of a query may have an @.
     """
     _, authority, path, query, fragment = urlsplit(url)
-    cut = authority.count("@") > 1 or any("@" in part for part in (path, query.partition("=")[0], fragment))
-    return not cut and ("@" in authority or "@" not in query)
+    if authority.count("@") > 1 or any("@" in part for part in (path, query.partition("=")[0], fragment)):
+        return False
+    return "@" in authority or all(part.partition("=")[0] in WITH_AT for part in query.split("&") if "@" in part)

@@ -64,3 +64,19 @@ def test_a_whole_url_is_tried() -> None:
     for dsn in ("postgresql://ada:x@localhost/troupe?host=/a@b", "postgresql:///troupe"):
         with connecting(dsn):
             pass
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql:///d?host=/run&user=a@b",
+        "postgresql://localhost:5432/d?user=a@b&password=c@d",
+        "postgresql://ada@localhost/d?options=a@b&unknown=a@b",
+        "postgresql:///d?sslmode=require&application_name=troupe@here",
+    ],
+)
+def test_a_value_behind_the_question_mark_may_have_an_at_sign(url: str) -> None:
+    tried: list[str] = []
+    with connecting(url):
+        tried.append(url)
+    assert tried
