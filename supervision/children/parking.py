@@ -12,7 +12,8 @@ from ...actors.kernel.errors import describe
 from ...actors.message_shapes import row_of
 from ...storage import dead_letters
 from ...storage.dead_letters import DeadLetter
-from ...storage.engine.database import Database, StorageError
+from ...storage.engine.database import Database
+from ...storage.engine.faults import is_value_refused
 from ...storage.engine.json_values import JsonObject
 
 RETRY = 1.0  # seconds until the database is tried again
@@ -58,10 +59,11 @@ class Parking:
     async def _store(self, letter: DeadLetter) -> None:
         try:
             await self._database.transact(dead_letters.insert, letter)
-        except StorageError:
-            await trio.sleep(RETRY)
-        except Exception:
-            self._letters.popleft()  # PostgreSQL can't store it, as with a NUL in a text; the log has named it
+        except Exception as error:
+            if is_value_refused(error):  # as a NUL in a text; the log has named the letter
+                self._letters.popleft()
+            else:  # the database is away, its disk is full, or its user may not write
+                await trio.sleep(RETRY)
         else:
             self._letters.popleft()
 

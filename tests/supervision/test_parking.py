@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import asyncpg
 import orjson
 import pytest
 import trio
@@ -139,6 +140,22 @@ async def test_a_letter_that_cannot_be_stored_does_not_hold_up_the_others(parkin
         park(parking, 2)
         stopping.set()
     assert [letter.message["id"] for letter in shelf.letters] == [2]
+
+
+@pytest.mark.parametrize(
+    "error", [asyncpg.InsufficientPrivilegeError("no"), asyncpg.DiskFullError("full"), RuntimeError("a fault of ours")]
+)
+async def test_a_letter_is_kept_after_an_error_that_is_not_about_it(
+    parking: Parking, shelf: Shelf, autojump_clock: MockClock, error: Exception
+) -> None:
+    shelf.errors = [error, error]
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(parking.run, stopping)
+        park(parking, 1)
+        park(parking, 2)
+        stopping.set()
+    assert [letter.message["id"] for letter in shelf.letters] == [1, 2]
 
 
 async def test_a_letter_survives_a_restart_of_parking(
