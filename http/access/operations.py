@@ -106,7 +106,8 @@ class LivePages:
 
     @contextmanager
     def opened(self, account_id: int) -> Generator[None]:
-        """Count a page during the block."""
+        """Count a page during the block. Raise TooMany if the user has `MOST_OPEN` live pages."""
+        self.check(account_id)
         self._open[account_id] += 1
         try:
             yield

@@ -15,7 +15,7 @@ from ...storage.engine.database import StorageError
 from ...storage.oauth import Token
 from ..access.streams import StreamEnd, StreamSnapshot
 from ..answers.answer import Answer
-from ..answers.errors import HttpError
+from ..answers.errors import HttpError, TooMany
 from .member import StaffMember, staff_member
 
 # Seconds between two renderings. A part is only sent if it has changed.
@@ -70,15 +70,18 @@ async def _events(me: StaffMember, permission: Permission, render: Render) -> As
     stream = LiveStream(
         me.user.account_id, request.path, request.request_id, request.address(context.settings.trusted_proxies)
     )
-    context.streams.add(stream)
     try:
+        # Checked again: other requests may have passed the check of `live` before their streams began.
         with context.live_pages.opened(me.user.account_id):
+            context.streams.add(stream)
             shown = b""
             while not stream.ended and await _may_go_on(me, permission):
                 part = await _rendered(render)
                 yield NOTHING_NEW if part in (None, shown) else _event(part or b"")
                 shown = shown if part is None else part
                 await stream.pause()
+    except TooMany:
+        return
     finally:
         context.streams.remove(stream)
 

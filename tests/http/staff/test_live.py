@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 import trio
 
+from troupe.actors.rules.roles import Permission
 from troupe.http.access.operations import MOST_OPEN
 from troupe.http.staff import live
 
@@ -104,6 +107,24 @@ async def test_a_user_has_a_bounded_number_of_them(stage: Stage) -> None:
             opened.enter_context(pages.opened(account_id))
         assert (await browser.get("/admin/live")).status == 429
     assert (await browser.send_as("HEAD", "/admin/live")).status == 200
+
+
+async def test_requests_at_the_same_time_open_no_more_than_the_bound(stage: Stage) -> None:
+    """All of them are checked before the stream of any begins."""
+    request = SimpleNamespace(method="GET", path="/admin/live", request_id="r1", address=lambda _: "127.0.0.1")
+    me: Any = SimpleNamespace(context=stage.http_context, request=request, user=SimpleNamespace(account_id=7))
+    answers = [live.live(me, Permission.VIEW_DASHBOARD, _part) for _ in range(MOST_OPEN + 1)]
+    pages = stage.http_context.live_pages
+    with ExitStack() as opened:
+        for _ in answers[1:]:
+            opened.enter_context(pages.opened(7))
+        assert answers[0].stream is not None
+        assert [chunk async for chunk in answers[0].stream()] == []
+    assert len(stage.http_context.streams) == 0
+
+
+async def _part() -> bytes:
+    raise AssertionError("the stream began")
 
 
 async def test_a_page_runs_scripts_of_this_server_alone(stage: Stage) -> None:
