@@ -166,6 +166,8 @@ async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     if closed:
         _require_user(call)
     _authorize(endpoint, call)
+    if endpoint.admit is not None:
+        await endpoint.admit(call.context, request)
     await endpoint.read(call)
     if endpoint.file_rates:
         _count_files(call, endpoint.file_rates)

@@ -36,6 +36,7 @@ from .intake.request import LARGEST_BODY, Request
 Auth = Literal["none", "app", "user"]
 Documents = Literal["none", "too", "only"]
 Function = Callable[..., Answer | Awaitable[Answer]]
+Admit = Callable[[HttpContext, Request], Awaitable[object]]
 
 FOLDERS = ("admin", "api", "federation", "oauth", "settings", "staff", "web")
 SEGMENT = re.compile(r"<(\w+)>")
@@ -80,6 +81,7 @@ class Endpoint:
     page: bool
     waiting: bool
     documents: Documents
+    admit: Admit | None
     returns: str | None
     closable: bool
     framework: bool  # True if Quart calls it
@@ -128,6 +130,7 @@ class Declaration(TypedDict, total=False):
     page: bool
     waiting: bool
     documents: Documents
+    admit: Admit
 
 
 @dataclass(slots=True)
@@ -149,6 +152,7 @@ class Router:
         page: bool = False,
         waiting: bool = False,
         documents: Documents = "none",
+        admit: Admit | None = None,
         returns: str | None = None,
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods.
@@ -157,7 +161,8 @@ class Router:
         A `page` is for browsers: errors become pages too. With `waiting`, users may call it who are not confirmed or
         approved yet. With `documents`, it answers other servers with documents of ActivityPub, instead of a page if
         they ask for them (`too`) or in any case (`only`). `rates` count each request, before its body is read;
-        `file_rates` count each file of a request.
+        `file_rates` count each file of a request. `admit` is called before the input is read: it raises an error for
+        users who may not call the endpoint, so that they learn nothing about its parameters.
 
         `returns` is the type of the JSON of a successful answer, in the notation of `openapi/entities.txt`; `{}` is the
         object without members. The OpenAPI document leaves out endpoints without it: pages, pictures, removed paths.
@@ -171,8 +176,8 @@ class Router:
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        documents, returns, closable, framework, signature.input, signature.token, signature.viewer,
-                        tuple(signature.arguments),
+                        documents, admit, returns, closable, framework, signature.input, signature.token,
+                        signature.viewer, tuple(signature.arguments),
                     )
                 )  # fmt: skip
             return function

@@ -17,7 +17,7 @@ from ..intake.request import Request
 from ..pages.templates import rendered
 from ..router import api
 from .live import live
-from .member import DangerousForm, Question, StaffMember, staff_member
+from .member import DangerousForm, Question, StaffMember, admitting, staff_member
 from .staff_page import Done, Facts, StaffPage
 
 PERMISSION = Permission.VIEW_DEVOPS
@@ -45,7 +45,7 @@ async def show(me: StaffMember, wanted: ActorAddress) -> Facts:
     return {"query": urlencode({"address": str(address)}), **_facts(me, address)}
 
 
-@api.get("/admin/actor/live", page=True)
+@api.get("/admin/actor/live", page=True, admit=admitting(PERMISSION))
 async def keep_current(context: HttpContext, request: Request, wanted: ActorAddress) -> Answer:
     """Stream the snapshot whenever it changes."""
     me, address = await staff_member(context, request, PERMISSION), _address(context, wanted.address)

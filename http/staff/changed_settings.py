@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...actors.commands.changed_settings import ChangeSetting, affected
+from ...actors.kernel import Refused
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting
 from ...actors.rules.roles import Permission
 from ...storage import audit_log, changed_settings
@@ -48,7 +49,8 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     stored = await context.database.read(changed_settings.find_all)
     entries = await context.database.read(audit_log.page, AuditFilter(target_type="setting"), page)
     return {
-        "typed": {},
+        "typed": None,
+        "name": "",
         "groups": _by_group([_made(me, setting, stored.get(setting.name)) for setting in LIVE_SETTINGS.values()]),
         "without_mail": context.sign_ups.closed_without_mail,
         "entries": entries,
@@ -56,7 +58,7 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     }
 
 
-@SETTINGS.post("/<name>")
+@SETTINGS.post("/<name>", typed="typed")
 async def change(me: StaffMember, name: str, posted: SettingForm) -> str | Answer:
     """Show the preview of a change, or change the setting."""
     setting = LIVE_SETTINGS.get(name)
@@ -66,9 +68,7 @@ async def change(me: StaffMember, name: str, posted: SettingForm) -> str | Answe
     try:
         after = shown.configured if posted.reset else setting.written(setting.parsed(posted.value))
     except InvalidSetting as invalid:
-        facts = await show(me, ListQuery())
-        facts["typed"] = {name: posted.value}
-        return me.page("settings.html", problem=f"{invalid}.", **facts)
+        raise Refused(422, str(invalid)) from None
     if not posted.sure:
         return await _dry_run(me, shown, after, reset=posted.reset)
     await me.ask(ChangeSetting(me.staff, name, None if posted.reset else after, shown.configured))

@@ -153,11 +153,22 @@ async def staff_member(context: HttpContext, request: Request, permission: Permi
     return _allowed(await signed_in(context, request), permission)
 
 
+def admitting(permission: Permission) -> Callable[[HttpContext, Request], Awaitable[StaffMember]]:
+    """Return the `admit` of endpoints that require a permission."""
+
+    async def admit(context: HttpContext, request: Request) -> StaffMember:
+        return await staff_member(context, request, permission)
+
+    return admit
+
+
 async def staff_sender(
     context: HttpContext, request: Request, form: SettingsForm, permission: Permission
 ) -> StaffMember:
-    """Return the member of staff who has sent a form. Also raises 403 for a wrong form token."""
-    _allowed(await signed_in(context, request), permission)
+    """Return the member of staff who has sent a form. Also raises 403 for a wrong form token.
+
+    The endpoint has `admitting` too: without the permission a wrong token is a 404 as well.
+    """
     return _allowed(await sender_of(context, request, form), permission)
 
 

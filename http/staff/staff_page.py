@@ -36,7 +36,7 @@ from ..pages.templates import rendered
 from ..router import Function, api
 from ..settings.signed_in import SettingsForm
 from .live import live
-from .member import StaffMember, Unconfirmed, sentence_of, staff_member, staff_sender
+from .member import StaffMember, Unconfirmed, admitting, sentence_of, staff_member, staff_sender
 
 R = TypeVar("R")
 
@@ -96,9 +96,10 @@ class StaffPage:
 
                 return live(me, self._permission, render)
 
-            api.get(self._path, page=True)(_taking(show, answer))
+            admit = admitting(self._permission)
+            api.get(self._path, page=True, admit=admit)(_taking(show, answer))
             if part is not None:
-                api.get(f"{self._path}/live", page=True)(_taking(show, keep_current))
+                api.get(f"{self._path}/live", page=True, admit=admit)(_taking(show, keep_current))
             return show
 
         return declare
@@ -109,19 +110,23 @@ class StaffPage:
         *,
         permission: Permission | None = None,
         typed: str | None = None,
+        again: Callable[..., Input] | None = None,
         body_limit: int = LARGEST_BODY,
     ) -> Callable[[Act], Act]:
         """Declare a function that executes the action of a form. `below` is appended to the path of the page.
 
         It returns the name of a notice, or another answer. After a refusal the template has the form as the variable
-        `typed`. `permission` replaces the permission of the page.
+        `typed`, and the segments of the path by their names. The query of the page has its defaults then, or is what
+        `again` returns for the form. `permission` replaces the permission of the page.
         """
+
+        needed = permission or self._permission
 
         def declare(do: Act) -> Act:
             # `Any`: each form has its own class, and its path its own segments.
             async def answer(context: HttpContext, request: Request, **taken: Any) -> Answer:
                 posted = next(value for value in taken.values() if isinstance(value, SettingsForm))
-                me = await staff_sender(context, request, posted, permission or self._permission)
+                me = await staff_sender(context, request, posted, needed)
                 try:
                     done = await do(me, **taken)
                 except Unconfirmed as asking:
@@ -129,11 +134,15 @@ class StaffPage:
                 except (HttpError, Refused) as error:
                     if isinstance(error, HttpError) and error.headers:
                         raise  # it has a Retry-After or limits, as after many wrong passwords
-                    facts = {"problem": sentence_of(error)} | ({} if typed is None else {typed: posted})
-                    return await self._page(me, taken, facts)
+                    facts: Facts = {"problem": sentence_of(error)}
+                    if typed is not None:
+                        facts |= {name: value for name, value in taken.items() if value is not posted}
+                        facts[typed] = posted
+                    query = None if again is None else again(posted)
+                    return await self._page(me, taken, facts, query)
                 return done if isinstance(done, Answer) else self.after(done, **taken)
 
-            api.post(self._path + below, page=True, body_limit=body_limit)(_taking(do, answer))
+            api.post(self._path + below, page=True, body_limit=body_limit, admit=admitting(needed))(_taking(do, answer))
             return do
 
         return declare
@@ -145,10 +154,13 @@ class StaffPage:
             path = path.replace(f"<{name}>", str(value))
         return led_back(path, done)
 
-    async def _page(self, me: StaffMember, taken: Mapping[str, object], facts: Facts) -> Answer:
-        """Return the page. After a form, the parameters of its query have their defaults."""
+    async def _page(
+        self, me: StaffMember, taken: Mapping[str, object], facts: Facts, query: Input | None = None
+    ) -> Answer:
+        """Return the page. After a form, its query is `query`, or has its defaults."""
         wanted = {
-            name: taken[name] if name in taken else parameter.annotation() for name, parameter in self._shown.items()
+            name: taken[name] if name in taken else query or parameter.annotation()
+            for name, parameter in self._shown.items()
         }
         shown = await self._show(me, **wanted)
         return shown if isinstance(shown, Answer) else me.page(self._template, **(shown | facts))

@@ -9,9 +9,8 @@ from ...actors.rules.documents import terms_on
 from ...actors.rules.roles import Permission
 from ...actors.staff.policy_changes import publish_terms, remove_terms, version_of
 from ...storage.policies import LARGEST_FILE
-from ..answers.answer import Answer
 from ..intake.parameters import Flag, Text
-from .member import DangerousForm, Question, StaffMember, sentence_of
+from .member import DangerousForm, Question, StaffMember
 from .staff_page import Done, Facts, StaffPage
 from .texts import LARGEST_FORM, TextChangeForm, as_file, change_files, files_of
 
@@ -65,16 +64,15 @@ async def show(me: StaffMember, wanted: TermsQuery) -> Facts:
     }
 
 
-@TERMS.post(body_limit=LARGEST_FORM)
-async def publish(me: StaffMember, posted: TermsForm) -> str | Answer:
+def _changed(posted: TermsForm) -> TermsQuery:
+    return TermsQuery(day=posted.day if posted.change else "")
+
+
+@TERMS.post(body_limit=LARGEST_FORM, typed="typed", again=_changed)
+async def publish(me: StaffMember, posted: TermsForm) -> str:
     """Publish terms, or change the terms of a day."""
-    try:
-        day, text = _required(posted.day), as_file(posted.text)
-        await change_files(me, publish_terms, day, text, change=posted.change, read=posted.opened or None)
-    except Refused as refused:
-        facts = await show(me, TermsQuery(day=posted.day if posted.change else ""))
-        facts["typed"] = posted
-        return me.page("terms.html", problem=sentence_of(refused), **facts)
+    day, text = _required(posted.day), as_file(posted.text)
+    await change_files(me, publish_terms, day, text, change=posted.change, read=posted.opened or None)
     return "changed" if posted.change else "published"
 
 
