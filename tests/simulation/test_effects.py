@@ -32,6 +32,7 @@ from troupe.actors.facts.moderation import ModeratedAccount, ModeratedDomain
 from troupe.actors.facts.notifications import AddedNotification, MergedNotifications
 from troupe.actors.facts.relations import ChangedPairs
 from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, PublishedStatus
+from troupe.actors.kernel import Address
 from troupe.actors.outbox.outbox import new_effect
 from troupe.actors.promises import Effect
 from troupe.actors.push.promises import SendPush
@@ -125,6 +126,12 @@ def test_a_row_is_read_and_written_as_ever(kind: str, row: dict[str, Any], effec
 def test_a_row_of_an_earlier_version_has_the_defaults() -> None:
     assert PublishedStatus.of_row({"id": 7, "account": 3, "gone": False}) == PublishedStatus(7, 3, news=True)
     assert EraseAccount.of_row({"account": 3}) == EraseAccount(3, with_row=False)
+
+
+def test_a_conversation_that_is_marked_as_read_is_not_stored_for_streams() -> None:
+    facts = [ChangedConversation(7, 3), ChangedConversation(8, 3, news=False)]
+    promises = ChangedConversation.promised(facts, Address("account", "3"))
+    assert [promise.effect for promise in promises] == facts[:1]
 
 
 def test_every_kind_is_among_these_rows() -> None:

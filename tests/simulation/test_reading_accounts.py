@@ -1,15 +1,26 @@
 """What an account's actor remembers is right, too, when another process has committed for the account."""
 
+from dataclasses import replace
+
 from troupe.actors.account import PerspectiveOf, ViewerFlags
+from troupe.actors.broadcast.broadcast import list_address
+from troupe.actors.broadcast.events import StatusAppeared
+from troupe.actors.commands.domain_blocks import BlockDomain
+from troupe.actors.commands.lists import AddToList, CreateList
 from troupe.actors.commands.reblogs import Reblog
 from troupe.actors.facts.marks import ChangedConversationMutes, MarkedStatus
+from troupe.actors.facts.moderation import ModeratedAccount
 from troupe.actors.facts.relations import ChangedDomainBlocks
 from troupe.actors.facts.statuses import DeletedStatus
 from troupe.actors.kernel import Origin
+from troupe.actors.timelines.list import ListPage
 from troupe.storage import bookmarks, conversation_mutes, deletions, domain_blocks
 from troupe.storage.status_flags import Flags
+from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
+
+from .foreign import Foreigner
 
 ELSEWHERE = Origin("of-another-process")
 CONVERSATION = "SELECT conversation_id FROM statuses WHERE id = $1"
@@ -61,3 +72,34 @@ async def test_a_domain_blocked_by_another_process_is_blocked(sim: Simulation) -
     sim.run.database.arrange(domain_blocks.insert, sim.new_id(), ada.id, "elsewhere.test", now)
     await sim.actors.facts.apply([ChangedDomainBlocks(ada.id, frozenset({"elsewhere.test"}))], ELSEWHERE)
     assert (await ada.insist(PerspectiveOf())).domain_blocks == {"elsewhere.test"}
+
+
+@simulation(seeds=10, world=stage)
+async def test_a_list_in_memory_leaves_out_a_domain_that_is_blocked_meanwhile(sim: Simulation) -> None:
+    (ada,) = await sim.people("ada")
+    gail = Foreigner(sim, "gail", "far.test")
+    ada.has_followed(gail)
+    status = gail.has_published(sim, "hi")
+    mine = await ada.insist(CreateList("mine", "list", exclusive=False))
+    await ada.insist(AddToList(ada.id, (gail.id,)), list_address(mine.id))
+    first = ListPage(ada.id, Page(20))
+    assert await ada.insist(first, list_address(mine.id)) == [status]
+    await ada.insist(BlockDomain("far.test"))
+    await sim.calm()
+    assert await ada.insist(first, list_address(mine.id)) == []
+
+
+@simulation(seeds=10, world=stage)
+async def test_an_event_is_withdrawn_when_no_cache_has_the_suspended_author(sim: Simulation) -> None:
+    (ada,) = await sim.people("ada")
+    shown = await sim.actors.statuses.show(await ada.publish())
+    assert shown is not None
+    event, withdrawals = StatusAppeared(shown), sim.actors.withdrawals
+    assert withdrawals.check(event)[1] is event
+    now = sim.run.clock.now()
+    fact = ModeratedAccount(ada.id, barred=True, row=replace(shown.author, suspended_at=now))
+    before = withdrawals.facts
+    sim.actors.facts.cache([fact])
+    sim.actors.accounts.drop(ada.id)
+    assert withdrawals.facts > before
+    assert withdrawals.check(event)[1] is None
