@@ -16,6 +16,7 @@ from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
 from ..rules.domains import is_within
+from ..rules.emojis import FOREIGN
 from ..rules.instants import instant_of
 from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
@@ -56,7 +57,7 @@ LONGEST_DESCRIPTION = 10_000
 LONGEST_BLANK = 1_000  # of HTML that may show nothing; longer HTML always counts as a text
 MOST_TEXTS = 10  # of a note, in different languages, that may show nothing
 LONGEST_TITLE = 1_000
-SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
+SHORTCODE = re.compile(rf":?({FOREIGN}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
 LONGEST_TIME = 64  # characters
 DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"  # by value

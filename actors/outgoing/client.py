@@ -77,19 +77,19 @@ class OutgoingClient:
             return False
         return True
 
-    async def check(self, url: str) -> RequestTarget:
-        """Return the target of a URL. Raise ForbiddenTarget if no request would be sent there.
+    async def check(self, url: str, *, free_ports: bool = False) -> RequestTarget:
+        """Return the target of a URL. Raise ForbiddenTarget if no request with these `free_ports` would be sent there.
 
         A host whose name is not found now passes: it may be found when a request is sent, and is then checked again.
         """
-        target = self._target_of(url)
+        target = self._target_of(url, free_ports=free_ports)
         with suppress(Unreachable, TookTooLong):
             await self._network.addresses(target.host, target.port)
         return target
 
     async def send(self, request: OutgoingRequest, limits: RequestLimits) -> OutgoingAnswer:
         """Send a request and return the answer. Raise OutgoingFailure if there is none within the limits."""
-        target = self._target_of(request.url)
+        target = self._target_of(request.url, free_ports=request.free_ports)
         with trio.move_on_after(limits.seconds):
             return await self._follow(request, target, limits)
         raise TookTooLong("no answer in time")
@@ -122,10 +122,10 @@ class OutgoingClient:
                 if self._connections is not None:
                     await self._connections.close()
 
-    def _target_of(self, url: str) -> RequestTarget:
+    def _target_of(self, url: str, *, free_ports: bool = False) -> RequestTarget:
         """Return the target of a URL. Raise ForbiddenTarget if this client does not connect there."""
         if self._named is None:
-            return target_of(url, self._test_hosts)
+            return target_of(url, self._test_hosts, free_ports=free_ports)
         target = named_target(url)
         if target.origin != self._named.origin:
             raise ForbiddenTarget("the URL is not on the server that the operator has named")

@@ -34,12 +34,16 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
-    """A request to another server. Only GET follows redirects. Headers are not sent to another origin."""
+    """A request to another server. Only GET follows redirects. Headers are not sent to another origin.
+
+    With `free_ports`, the server may listen on any port from 1024 on, as push services of individuals do.
+    """
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes = b""
+    free_ports: bool = False
 
 
 @dataclass(frozen=True, slots=True)

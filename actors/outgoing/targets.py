@@ -17,6 +17,8 @@ from .messages import ForbiddenTarget
 
 LONGEST_URL = 2048
 PORTS = {"https": 443, "http": 80}
+# The ports below belong to services of the system, such as mail, which are not sent anything but mail.
+FIRST_FREE_PORT = 1024
 
 #: A host that ends in a number is an IPv4 address to `inet_aton`: 0x7f.1, 017700000001, 2130706433.
 NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
@@ -48,17 +50,18 @@ class RequestTarget:
         return self.origin + self.path
 
 
-def target_of(url: str, test_hosts: Collection[str] = ()) -> RequestTarget:
+def target_of(url: str, test_hosts: Collection[str] = (), *, free_ports: bool = False) -> RequestTarget:
     """Return the target of a URL. Raise ForbiddenTarget for a URL that the server never connects to.
 
-    Test hosts may have plain http and other ports; all other hosts have https at port 443.
+    Test hosts may have plain http and other ports; all other hosts have https at port 443. With `free_ports`, the port
+    may also be one from 1024 on.
     """
     target = written_target(url)
     if target.host in test_hosts:
         return target
     if target.scheme != "https":
         raise ForbiddenTarget("the URL is not https")
-    if target.port != PORTS[target.scheme]:
+    if target.port != PORTS[target.scheme] and not (free_ports and target.port >= FIRST_FREE_PORT):
         raise ForbiddenTarget("the URL has a port of its own")
     return target
 

@@ -48,13 +48,14 @@ class WebPush:
         self._encryption = encryption
 
     async def __call__(self, subscription: PushSubscription, message: bytes, topic: str) -> PushReply:
-        target = await self._client.check(subscription.endpoint)
+        target = await self._client.check(subscription.endpoint, free_ports=True)
         encrypted = await self._encryption.encrypt(subscription, target.origin, message)
         headers = {
             "TTL": str(round(KEPT_FOR.total_seconds())), "Urgency": "normal", "Topic": topic,
             "Content-Type": "application/octet-stream", **encrypted.headers,
         }  # fmt: skip
-        answer = await self._client.send(OutgoingRequest("POST", target.url, headers, encrypted.body), LIMITS)
+        request = OutgoingRequest("POST", target.url, headers, encrypted.body, free_ports=True)
+        answer = await self._client.send(request, LIMITS)
         return PushReply(answer.status, answer.headers.get("retry-after"))
 
 

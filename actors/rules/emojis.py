@@ -6,9 +6,12 @@ import regex
 
 CATEGORY_CHARACTERS = 100
 
+# A name of this server. Apps find no other names while people write.
 SHORTCODE = regex.compile(r"[a-zA-Z0-9_]{2,100}")
+# Names of other servers also have a `-` or `+`: Misskey, Pleroma and forks of Mastodon allow them.
+FOREIGN = r"[a-zA-Z0-9_+-]{2,100}"
 # A name in colons, not inside a word and not beside a further colon: `12:30:45` has none.
-USE = regex.compile(r"(?<![\p{L}\p{M}\p{N}:]):(?P<shortcode>[a-zA-Z0-9_]{2,100}):(?![\p{L}\p{M}\p{N}:])")
+USE = regex.compile(rf"(?<![\p{{L}}\p{{M}}\p{{N}}:]):(?P<shortcode>{FOREIGN}):(?![\p{{L}}\p{{M}}\p{{N}}:])")
 
 
 def shortcodes_in(texts: Iterable[str]) -> Iterator[str]:

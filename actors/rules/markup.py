@@ -74,7 +74,7 @@ INDEX = regex.compile(
 # Blogs and other servers write emoji as pictures, whose text is the emoji.
 EMOJI_PICTURE = regex.compile(
     r"""(?i:\balt\s*+=\s*+)["']?"""
-    r"(?P<text>:[a-zA-Z0-9_]{1,100}+:|[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\u200d\ufe0f]{1,20}+)"
+    r"(?P<text>:[a-zA-Z0-9_+-]{1,100}+:|[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\u200d\ufe0f]{1,20}+)"
     r"""["'\s/>]"""
 )
 

@@ -15,8 +15,8 @@ from ..rules.markup import escape, map_text, plain, sanitise, tidy, trimmed
 
 LONGEST_PLAIN = 5000  # characters of a plain text in an answer
 # Custom emoji are written as :name: and must not be translated. `translate` is the attribute of HTML for that.
-SHORTCODE = regex.compile(r":[A-Za-z0-9_]{2,}:")
-KEPT_SHORTCODE = regex.compile(r'<span translate="no">(:[A-Za-z0-9_]{2,}:)</span>')
+SHORTCODE = regex.compile(r":[A-Za-z0-9_+-]{2,}:")
+KEPT_SHORTCODE = regex.compile(r'<span translate="no">(:[A-Za-z0-9_+-]{2,}:)</span>')
 
 
 @dataclass(frozen=True, slots=True)

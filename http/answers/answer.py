@@ -36,7 +36,7 @@ PUBLIC = (
     "/media/", "/media_proxy/", "/avatars/", "/headers/", "/emojis/", "/@", "/users/", "/tags/", "/actor",
     "/manifest.json",
 )  # fmt: skip
-NOT_PUBLIC = ("/inbox", ".atom")  # inboxes are for servers alone, and the feeds of OStatus are gone
+NOT_PUBLIC = ("/inbox", ".atom")  # inboxes are for servers alone, and `.atom` has no answer or leads elsewhere
 CORS_METHODS = {
     "/api/": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
     "/oauth/token": "POST, OPTIONS",

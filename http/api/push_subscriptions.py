@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
+from contextlib import suppress
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -27,34 +27,38 @@ PATH = "/api/v1/push/subscription"
 AUTH_BYTES = 16
 POINT_BYTES = 65  # of a point on P-256, uncompressed
 LONGEST_KEY = 256  # characters that are read: more than any key has, with line ends
-LINE_END = re.compile(r"[\r\n]+")
+LINE_END = re.compile(r"[^\S ]+")  # also tabs and spaces of other scripts
 USUAL = str.maketrans("+ /", "--_")
 
 
-def decoded(text: str) -> bytes:
-    """Return the bytes of base64url. The usual base64 and its padding are taken too, which some apps send.
+def decoded(text: str, size: int) -> bytes:
+    """Return `size` bytes of base64url. The usual base64 and its padding are taken too, which some apps send.
 
-    It may be on several lines (RFC 2045), and have spaces where a form that was not escaped had a `+`.
+    It may be on several lines (RFC 2045), have white space around it, and have spaces where a form that was not escaped
+    had a `+`. Raises ValueError.
     """
-    text = LINE_END.sub("", text[:LONGEST_KEY]).rstrip("=").translate(USUAL)
+    text = text[:LONGEST_KEY]
+    for written in (text.strip(), text):  # a space at an end may be a `+` too
+        with suppress(ValueError):
+            if len(found := _bytes_of(written)) == size:
+                return found
+    raise ValueError("is invalid")
+
+
+def _bytes_of(text: str) -> bytes:
+    text = LINE_END.sub("", text).rstrip("=").translate(USUAL)
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", text):
-        raise ValueError("is invalid")
-    try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except binascii.Error:
-        raise ValueError("is invalid") from None
+        raise ValueError
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
 def _secret(text: str) -> str:
-    if len(decoded(text)) != AUTH_BYTES:
-        raise ValueError("is invalid")
+    decoded(text, AUTH_BYTES)
     return text
 
 
 def _point(text: str) -> str:
-    point = decoded(text)
-    if len(point) != POINT_BYTES:
-        raise ValueError("is invalid")
+    point = decoded(text, POINT_BYTES)
     from cryptography.hazmat.primitives.asymmetric import ec  # late: 10 ms, 7.5 MiB, and few clients subscribe
 
     try:
@@ -126,7 +130,7 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
     """Send notifications to a device. It replaces an earlier device of this token."""
     device = wanted.subscription
     try:
-        target = await context.outgoing.check(device.endpoint)
+        target = await context.outgoing.check(device.endpoint, free_ports=True)
     except ForbiddenTarget:
         raise invalid("Endpoint is invalid") from None
     new = NewPushSubscription(
@@ -135,8 +139,8 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
         access_token=await secret_of(request, LARGEST_BODY) or "",
         endpoint=device.endpoint,  # not normalized, because clients compare it with their own endpoint
         service=target.host,
-        p256dh=decoded(device.keys.p256dh),
-        auth=decoded(device.keys.auth),
+        p256dh=decoded(device.keys.p256dh, POINT_BYTES),
+        auth=decoded(device.keys.auth, AUTH_BYTES),
         standard=device.standard,
         alerts=wanted.chosen_alerts,
         policy=wanted.chosen_policy,

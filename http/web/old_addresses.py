@@ -46,8 +46,15 @@ async def lead_to_status(context: HttpContext, id: int) -> Answer:
 
 
 @api.get("/users/<name>.rss", page=True)
+@api.get("/@<name>.atom", page=True)
 def lead_to_feed(context: HttpContext, name: str) -> Answer:
+    """Redirect feed readers, which read RSS where they expect Atom. `/users/NAME.atom` was of OStatus, and is gone."""
     return redirect(f"/@{local_username(context, name)}.rss")
+
+
+@api.get("/tags/<name>.atom", page=True)
+def lead_to_feed_of_tag(name: str) -> Answer:
+    return redirect(f"/tags/{quote(name, safe='')}.rss")
 
 
 @api.get("/about/more", page=True)

@@ -30,6 +30,21 @@ async def test_texts_of_other_servers_show_their_own_emoji(stage: Stage, ada: Pe
     assert shown[-1]["src"].startswith(f"/media_proxy/emoji/{id}/")
 
 
+async def test_names_of_emoji_of_other_servers_may_have_a_dash(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    status = (await ada.post("/api/v1/statuses", json={"status": "hello"})).json
+    eve = peer.person("eve", name="Eve :c++:", tag=[emoji(peer, "c++")])
+    answer = note(
+        eve, content="<p>:blob-cat:, :not-there:</p>", inReplyTo=status["uri"], cc=[f"{HOME}/users/ada"],
+        tag=[emoji(peer, "blob-cat"), emoji(peer, "b.c")],
+    )  # fmt: skip
+    await take(stage, create(eve, answer))
+    shown = (await page(stage, f"/@ada/{status['id']}")).all("img", **{"class": "emoji"})
+    assert [one["alt"] for one in shown] == [":c++:", ":blob-cat:"]
+    (reply,) = (await ada.get(f"/api/v1/statuses/{status['id']}/context")).json["descendants"]
+    names = [[one["shortcode"] for one in found] for found in (reply["emojis"], reply["account"]["emojis"])]
+    assert names == [["blob-cat"], ["c++"]]
+
+
 async def test_attachments_of_other_servers_are_shown_from_here(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     status = (await ada.post("/api/v1/statuses", json={"status": "hello"})).json
     files = [

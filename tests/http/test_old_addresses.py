@@ -36,6 +36,9 @@ async def test_addresses_of_an_earlier_web_client_lead_to_pages(
     ("path", "target"),
     [
         ("/users/ada.rss", "/@ada.rss"),
+        ("/@ada.atom", "/@ada.rss"),
+        ("/@ada@localhost:3000.atom", "/@ada.rss"),
+        ("/tags/caf%C3%A9.atom", "/tags/caf%C3%A9.rss"),
         ("/users/ada@localhost:3000.rss", "/@ada.rss"),
         ("/about/more", "/about"),
         ("/privacy-policy", "/privacy"),

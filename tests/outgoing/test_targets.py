@@ -130,3 +130,13 @@ def test_a_redirect_from_a_test_host_by_number_is_forbidden() -> None:
     read = partial(target_of, test_hosts=["peer.test"])
     with pytest.raises(ForbiddenTarget):
         redirected(read("http://peer.test:8080/"), "http://127.0.0.1:8080/", read)
+
+
+def test_free_ports_are_for_requests_that_ask_for_them() -> None:
+    url = "https://push.example.org:8443/a"
+    assert target_of(url, free_ports=True).url == url
+    for port in (25, 80, 1023):
+        with pytest.raises(ForbiddenTarget):
+            target_of(f"https://push.example.org:{port}/", free_ports=True)
+    with pytest.raises(ForbiddenTarget):
+        target_of("https://127.0.0.1:8443/", free_ports=True)

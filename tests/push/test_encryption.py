@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from troupe.actors.memory.push_key import PushKey, new_push_key
-from troupe.actors.push.delivery import PushEncryption
+from troupe.actors.outgoing.client import OutgoingClient
+from troupe.actors.outgoing.messages import OutgoingAnswer, OutgoingRequest, RequestLimits
+from troupe.actors.outgoing.targets import RequestTarget, target_of
+from troupe.actors.push.delivery import PushEncryption, WebPush
 from troupe.storage.push_subscriptions import PushSubscription
 
 from ..storage.conftest import NOW
@@ -96,3 +100,30 @@ async def test_a_server_whose_domain_has_no_dot_can_sign_too() -> None:
     device, key = Device(standard=True), loaded()
     headers, _ = await sent(device, PushEncryption(key, Clock(), "mailto:noreply@intranet"), {})
     assert device.claims(headers, key.public)["sub"] == "mailto:noreply@intranet"
+
+
+class Recorder(OutgoingClient):
+    """A client that notes the requests in place of sending them."""
+
+    def __init__(self) -> None:
+        super().__init__("Troupe/test")
+        self.sent: list[OutgoingRequest] = []
+
+    async def check(self, url: str, *, free_ports: bool = False) -> RequestTarget:
+        return target_of(url, free_ports=free_ports)
+
+    async def send(self, request: OutgoingRequest, limits: RequestLimits) -> OutgoingAnswer:
+        target_of(request.url, free_ports=request.free_ports)
+        self.sent.append(request)
+        return OutgoingAnswer(201, {}, b"", request.url)
+
+
+async def test_a_push_service_may_listen_on_a_port_of_its_own() -> None:
+    device, key, client = Device(standard=True), loaded(), Recorder()
+    subscription = replace(subscribed(device), endpoint=f"{ORIGIN}:8443/up1")
+    assert (await WebPush(client, PushEncryption(key, Clock(), CONTACT))(subscription, b"{}", "x")).status == 201
+    (request,) = client.sent
+    assert request.url == f"{ORIGIN}:8443/up1"
+    assert device.claims({name.lower(): text for name, text in request.headers.items()}, key.public)["aud"] == (
+        f"{ORIGIN}:8443"
+    )
