@@ -23,7 +23,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.account import credential_account_json, profile_fields
-from ..intake.decoding import Upload, Value
+from ..intake.decoding import Upload, Value, written_in
 from ..intake.parameters import (
     Choice,
     Fields,
@@ -62,7 +62,8 @@ class ProfileDefaults(Input):
 
 
 def _source(value: Value) -> Value:
-    """Return the `source`. An empty text, list or null counts as not given."""
+    """Return the `source`, which may be JSON in a text. An empty text, list or null counts as not given."""
+    value = written_in(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) else {}
 
 

@@ -105,19 +105,60 @@ def read_json(raw: bytes) -> Tree:
     raw = raw.removeprefix(BOM_UTF8).strip()
     if not raw:
         return {}
-    if len(raw) > MOST_PARAMETERS and CROWDED.match(raw):
-        raise Malformed("Too many parameters")
-    try:
-        # orjson refuses lone surrogates and bad UTF-8 by itself.
-        value: Value = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        raise Malformed("The request body is not valid JSON") from None
+    value = _value_of(raw)
     if value in (None, "", []):
         return {}
     if not isinstance(value, dict):
         raise Malformed("The request body must be a JSON object")
     _check(value)
+    return _nested(value) if any("[" in name for name in value) else value
+
+
+def read_form(raw: bytes) -> Tree:
+    """Return the parameters of a form. It may be the object of a JSON body, which `curl -d` sends as a form."""
+    return read_plain(raw) or nest(read_urlencoded(raw))
+
+
+def read_plain(raw: bytes) -> Tree:
+    """Return the object of a JSON body that came as plain text, as `fetch` sends texts; nothing for another text."""
+    if not raw.removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
+        return {}
+    try:
+        return read_json(raw)
+    except Malformed:
+        return {}
+
+
+def written_in(text: str) -> Value:
+    """Return the list or the object that a text has as JSON, as some libraries send them in forms; else the text."""
+    if not text.startswith(("[", "{")):
+        return text
+    try:
+        value = _value_of(text.encode())
+        _check(value)
+    except Malformed:
+        return text
     return value
+
+
+def _value_of(raw: bytes) -> Value:
+    if len(raw) > MOST_PARAMETERS and CROWDED.match(raw):
+        raise Malformed("Too many parameters")
+    try:
+        # orjson refuses lone surrogates and bad UTF-8 by itself.
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        raise Malformed("The request body is not valid JSON") from None
+
+
+def _nested(tree: Tree) -> Tree:
+    """Return an object whose names may be those of a form, such as `media_ids[]`. Names without brackets come first."""
+    nested = {name: value for name, value in tree.items() if "[" not in name}
+    plain = set(nested)
+    for name, value in tree.items():
+        if "[" in name and (steps := _steps(name))[0] not in plain:
+            _place(nested, steps[:-1] if isinstance(value, list) and steps[-1] == "" else steps, value)
+    return nested
 
 
 def _check(root: Value) -> None:
@@ -172,7 +213,7 @@ def _steps(name: str) -> list[str]:
     return steps
 
 
-def _place(tree: Tree, steps: list[str], value: str | Upload) -> None:
+def _place(tree: Tree, steps: list[str], value: Value) -> None:
     name, rest = steps[0], steps[1:]
     if not rest:
         tree[name] = value

@@ -44,6 +44,10 @@ WRITTEN_IN_NAMES = (("%22", '"'), ("%0D", "\r"), ("%0A", "\n"))
 FOLDED = re.compile(rb"\r?\n[ \t]+")
 # A part with one of these types is a file also without a file name: apps send no name for files in memory.
 TYPES_OF_FILES = ("image/", "video/", "audio/")
+# How media files begin that come without a file name and type. No text begins so: PostgreSQL stores no NUL, and the
+# others are not UTF-8, except that of WebM.
+BEGINNINGS = (b"\xff", b"\x89PNG", b"\x1aE\xdf\xa3")
+LONGEST_BEGINNING = 16  # bytes: all other formats have a NUL among them
 
 
 async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pairs:
@@ -60,7 +64,7 @@ async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pai
 
 
 class _FormPart:
-    """A part: a file if it has a file name or a type of `TYPES_OF_FILES`, else a field."""
+    """A part: a file if it has a file name, a type of `TYPES_OF_FILES` or the beginning of a file, else a field."""
 
     def __init__(self, head: bytes, line_end: bytes) -> None:
         headers = dict(_header(line) for line in FOLDED.sub(b" ", head).splitlines())
@@ -84,7 +88,12 @@ class _FormPart:
 
     def add(self, data: bytes) -> None:
         if self.filename is None:
+            undecided = len(self.text) < LONGEST_BEGINNING
             self.text += data
+            if undecided and len(self.text) >= LONGEST_BEGINNING and _is_file(bytes(self.text[:LONGEST_BEGINNING])):
+                self.filename = ""
+                self.spool.write(self.text)
+                self.text.clear()
         else:
             self.spool.write(data)
             if not self._on_disk and self.spool.tell() > KEPT_IN_MEMORY:
@@ -104,6 +113,10 @@ class _FormPart:
             return None
         self.spool.seek(0)
         return Upload(self.filename, self.content_type, self.spool, size)
+
+
+def _is_file(beginning: bytes) -> bool:
+    return b"\0" in beginning or beginning.startswith(BEGINNINGS)
 
 
 class _Reader:

@@ -26,7 +26,7 @@ from ...actors.rules.identity import pasted_domain
 from ...actors.rules.instants import ascii_digits
 from ...actors.rules.markup import one_line, trimmed
 from ..answers.errors import HttpError, invalid, missing
-from .decoding import Tree, Upload, Value
+from .decoding import Tree, Upload, Value, written_in
 
 # The longest search query, in characters. More would find nothing more, and cost the database seconds.
 LONGEST_QUERY = 1000
@@ -145,7 +145,7 @@ def _count(value: object) -> int:
 
 
 def as_list(value: Value) -> list[Value]:
-    """Return a list that was written as `a[]=1`, as `a=1`, or as a hash, whose keys are ignored."""
+    """Return a list that was written as `a[]=1`, as `a=1`, as JSON in a text, or as a hash, whose keys are ignored."""
     match value:
         case None:
             raise PydanticUseDefault
@@ -155,14 +155,22 @@ def as_list(value: Value) -> list[Value]:
             return list(value.values())
         case "":
             return []
+        case str():
+            found = written_in(value)
+            return found if isinstance(found, list) else [value]
         case _:
             return [value]
 
 
 def as_forms(value: Value) -> list[Tree]:
-    """Return the forms in a list or a hash. A scalar in place of the list or of a form is ignored."""
+    """Return the forms in a list or a hash. A scalar in place of the list or of a form is ignored.
+
+    The list and each form may be JSON in a text.
+    """
+    value = written_in(value) if isinstance(value, str) else value
     entries = as_list(value) if isinstance(value, list | dict) else []
-    return [entry for entry in entries if isinstance(entry, dict)]
+    forms = (written_in(entry) if isinstance(entry, str) else entry for entry in entries)
+    return [form for form in forms if isinstance(form, dict)]
 
 
 def as_time(text: str) -> str:
@@ -178,7 +186,8 @@ def _numbers(value: Value) -> tuple[int, ...]:
 
 
 def _maybe(value: object) -> object:
-    """Return a nested form. An empty form counts as not given; PHP writes it as a list."""
+    """Return a nested form, which may be JSON in a text. An empty form counts as not given; PHP writes it as a list."""
+    value = written_in(value) if isinstance(value, str) else value
     if value in (None, "", {}, []):
         raise PydanticUseDefault
     return value

@@ -16,7 +16,7 @@ from ...actors.kernel.message import Origin
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..asgi import HOSTS, Message, Receive, Scope
 from ..server.addresses import FORWARDED_FOR, Network, client_address, forwarded_for
-from .decoding import Pairs, Tree, nest, read_json, read_untyped, read_urlencoded
+from .decoding import Pairs, Tree, nest, read_form, read_json, read_plain, read_untyped, read_urlencoded
 from .multipart import read_multipart
 
 # The parameters in which a client may send its token. No answer repeats them.
@@ -29,6 +29,7 @@ BODY_SECONDS = 60
 BYTES_A_SECOND = 64 * 1024
 
 JSON_TYPES = frozenset({"application/json", "application/jsonrequest", "text/json", "text/x-json"})
+READERS = {"": read_untyped, "application/x-www-form-urlencoded": read_form, "text/plain": read_plain}
 # A larger form is decoded in a thread: a megabyte of escapes takes a tenth of a second.
 LARGE_FORM = 64 * 1024
 
@@ -180,13 +181,8 @@ class Request:
             return nest(await read_multipart(content_type, self._limited(limit)))
         # A body without files is read into memory, so the larger bound of endpoints with files does not apply.
         raw = b"".join([chunk async for chunk in self._limited(min(limit, LARGEST_BODY))])
-        if kind == "":
-            return read_untyped(raw) if len(raw) <= LARGE_FORM else await trio.to_thread.run_sync(read_untyped, raw)
-        if kind == "application/x-www-form-urlencoded":
-            pairs = (
-                read_urlencoded(raw) if len(raw) <= LARGE_FORM else await trio.to_thread.run_sync(read_urlencoded, raw)
-            )
-            return nest(pairs)
+        if (read := READERS.get(kind)) is not None:
+            return read(raw) if len(raw) <= LARGE_FORM else await trio.to_thread.run_sync(read, raw)
         return read_json(raw) if kind in JSON_TYPES or kind.endswith("+json") else {}
 
     def _check_length(self, limit: int) -> None:

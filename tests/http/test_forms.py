@@ -67,6 +67,19 @@ def parts(
     return body + more.encode() + f"--{boundary}--{end}".encode()
 
 
+def bracketed(pairs: Pairs) -> dict[str, Any]:
+    """JSON with the names of a form: a list is below `name[]`."""
+    tree: dict[str, Any] = {}
+    for name, value in pairs:
+        tree.setdefault(name, []).append(value) if name.endswith("[]") else tree.__setitem__(name, value)
+    return tree
+
+
+def with_json(pairs: Pairs) -> Pairs:
+    """Pairs whose lists and objects are JSON in a text."""
+    return [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in tree_of(pairs).items()]
+
+
 def typed(pairs: Pairs, type: str, **how: Any) -> Form:
     """A multipart form with the boundary `edge`."""
     return Form(parts(pairs, **how), type)
@@ -110,6 +123,16 @@ FORMS: dict[str, Callable[[Pairs], Form]] = {
     ),
     "JSON without a type": lambda pairs: Form(b"\r\n " + json.dumps(tree_of(pairs)).encode(), None),
     "text/json": lambda pairs: Form(json.dumps(tree_of(pairs)).encode(), "text/json"),
+    "JSON as plain text (fetch)": lambda pairs: Form(json.dumps(tree_of(pairs)).encode(), "text/plain;charset=UTF-8"),
+    "JSON as a form (curl -d)": lambda pairs: Form(json.dumps(tree_of(pairs)).encode(), URLENCODED),
+    "JSON with names of a form": lambda pairs: Form(
+        json.dumps(bracketed(pairs)).encode(), "application/json"
+    ),
+    "lists as JSON in JSON (tsl-mastodon-api)": lambda pairs: Form(
+        json.dumps(dict(with_json(pairs))).encode(), "application/json"
+    ),
+    "lists as JSON in a form": lambda pairs: Form(urlencoded(with_json(pairs)), URLENCODED),
+    "lists as JSON in parts": lambda pairs: Form(parts(with_json(pairs)), MULTIPART + "edge"),
     "JSON of an API": lambda pairs: Form(json.dumps(tree_of(pairs)).encode(), "application/vnd.api+json"),
     # Multipart
     "multipart": lambda pairs: typed(pairs, MULTIPART + "edge"),
@@ -334,3 +357,26 @@ async def test_a_picture_may_be_a_text(ada: Person, as_: str, head: str) -> None
 async def test_a_text_that_is_no_picture_is_refused(ada: Person, text: str, error: str) -> None:
     reply = await ada.send("PATCH", "/api/v1/accounts/update_credentials", json={"avatar": text})
     assert (reply.status, reply.json["error"]) == (422, f"Validation failed: {error}")
+
+
+@pytest.mark.parametrize("head", [DISPOSITION, f"{DISPOSITION}\nContent-Type: application/octet-stream"])
+@pytest.mark.parametrize("kind", ["png", "jpg", "gif", "webp"])
+async def test_a_file_is_known_by_its_beginning_if_it_has_no_name(ada: Person, head: str, kind: str) -> None:
+    """Libraries send bytes in memory so (the form-data of Node, megalodon)."""
+    described = parts([("description", "alt text of a picture")]).removesuffix(b"--edge--\r\n")
+    lines = ["--edge", *head.format("file").split("\n"), "", ""]
+    body = described + "\r\n".join(lines).encode() + picture(kind=kind) + b"\r\n--edge--\r\n"
+    made = await sent(ada, "POST", "/api/v2/media", Form(body, MULTIPART + "edge"))
+    assert (made.status, made.json.get("description")) == (200, "alt text of a picture"), made.text
+
+
+async def test_names_with_brackets_count_after_those_without(ada: Person) -> None:
+    both = {"title": "tea", "context[]": ["public"], "context": ["home"]}
+    assert (await ada.post("/api/v2/filters", json=both)).json["context"] == ["home"]
+
+
+@pytest.mark.parametrize("text", ["[tea", "{tea}", "[1, 2", "{}", '["a"', "[" * 2000])
+async def test_a_text_that_is_no_list_stays_a_text(ada: Person, text: str) -> None:
+    posted = await ada.post("/api/v1/statuses", {"status": text[:400]})
+    assert (await ada.get(f"/api/v1/statuses/{posted.json['id']}/source")).json["text"] == text[:400]
+    assert (await ada.post("/api/v2/filters", {"title": "x", "context": text})).status == 422

@@ -47,9 +47,9 @@ async def test_a_large_form_is_decoded_in_a_thread(
 
     def read(raw: bytes) -> Any:
         threads_used.append(threading.current_thread() is threading.main_thread())
-        return decoding.read_urlencoded(raw)
+        return decoding.read_form(raw)
 
-    monkeypatch.setattr(request, "read_urlencoded", read)
+    monkeypatch.setitem(request.READERS, "application/x-www-form-urlencoded", read)
     body = b"a=" + b"%41" * ((size - 2) // 3)
     body += b"+" * (size - len(body))
 
