@@ -102,28 +102,36 @@ def _message(error: ErrorDetails) -> str:
             return "is invalid"
 
 
+def is_nothing(value: object) -> bool:
+    """True for a value that counts as not given: null, an empty text, and `false`.
+
+    JavaScript's `hasPoll && poll` is `false` without a poll. It means something for flags alone.
+    """
+    return value is None or value is False or value == ""
+
+
 def _text(value: object) -> str:
     match value:
         case str():
             return value
-        case bool():
-            return "true" if value else "false"
+        case None | False:
+            raise PydanticUseDefault
+        case True:
+            return "true"
         case int() | float():
             return str(value)
-        case None:
-            raise PydanticUseDefault
         case _:
             raise PydanticCustomError("invalid", "is invalid")
 
 
 def _given(value: object) -> str:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_nothing(value) or (isinstance(value, str) and not value.strip()):
         raise PydanticCustomError("blank", "can't be blank")
     return _text(value)
 
 
 def _choice(value: object) -> object:
-    if value is None or value == "":
+    if is_nothing(value):
         raise PydanticUseDefault
     return value
 
@@ -136,7 +144,7 @@ def _flag(value: object) -> bool:
 
 def _count(value: object) -> int:
     """Return a number as the API reads it: the digits at the start of a text, or 0."""
-    if value is None or value == "":
+    if is_nothing(value):
         raise PydanticUseDefault
     if isinstance(value, str):
         found = re.match(r"\s*[-+]?\d{1,18}", value)
@@ -147,7 +155,7 @@ def _count(value: object) -> int:
 def as_list(value: Value) -> list[Value]:
     """Return a list that was written as `a[]=1`, as `a=1`, as JSON in a text, or as a hash, whose keys are ignored."""
     match value:
-        case None:
+        case None | False:
             raise PydanticUseDefault
         case list():
             return value
@@ -188,7 +196,7 @@ def _numbers(value: Value) -> tuple[int, ...]:
 def _maybe(value: object) -> object:
     """Return a nested form, which may be JSON in a text. An empty form counts as not given; PHP writes it as a list."""
     value = written_in(value) if isinstance(value, str) else value
-    if value in (None, "", {}, []):
+    if is_nothing(value) or value in ({}, []):
         raise PydanticUseDefault
     return value
 
@@ -227,7 +235,7 @@ def _part(entry: Tree, name: str) -> str:
 
 def _seconds(value: object) -> int | None:
     """Return a number of seconds; None for an empty value, which means for ever. A missing value has the default."""
-    if value is None or value == "":
+    if is_nothing(value):
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,18}\s*", value):
         return max(0, int(value))
@@ -240,7 +248,7 @@ def _upload(value: object) -> Upload | None:
     """Return a file part, or the file in a `data:` URL; None for an empty text, which forms without a file send."""
     if isinstance(value, Upload):
         return value
-    if value is None or value == "":
+    if is_nothing(value):
         return None
     if isinstance(value, str) and (found := DATA_URL.match(value)) is not None:
         try:
@@ -269,7 +277,7 @@ def as_id(value: object) -> int:
 
 
 def _optional_id(value: object) -> int:
-    if value is None or value == "":
+    if is_nothing(value):
         raise PydanticUseDefault
     return as_id(value)
 
@@ -307,7 +315,7 @@ def _is_zero(value: object) -> bool:
 
 def _ids(value: Value) -> tuple[int, ...]:
     """Return the ids in a list. Empty elements are left out: forms send them for an empty list."""
-    return tuple(as_id(element) for element in as_list(value) if element not in ("", None))
+    return tuple(as_id(element) for element in as_list(value) if not is_nothing(element))
 
 
 LABELLED = {

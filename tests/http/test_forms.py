@@ -380,3 +380,24 @@ async def test_a_text_that_is_no_list_stays_a_text(ada: Person, text: str) -> No
     posted = await ada.post("/api/v1/statuses", {"status": text[:400]})
     assert (await ada.get(f"/api/v1/statuses/{posted.json['id']}/source")).json["text"] == text[:400]
     assert (await ada.post("/api/v2/filters", {"title": "x", "context": text})).status == 422
+
+
+async def test_false_is_nothing_where_it_is_no_flag(ada: Person) -> None:
+    """JavaScript's `hasPoll && poll` is false without a poll (Phanpy)."""
+    fields = (
+        "poll", "media_ids", "media_attributes", "language", "spoiler_text", "visibility", "in_reply_to_id",
+        "quoted_status_id", "quote_approval_policy", "scheduled_at",
+    )  # fmt: skip
+    nothing = dict.fromkeys(fields, False)
+    posted = await ada.post("/api/v1/statuses", json={"status": "hi", "sensitive": False, **nothing})
+    assert posted.status == 200, posted.text
+    assert (posted.json["spoiler_text"], posted.json["visibility"], posted.json["poll"]) == ("", "public", None)
+    edited = await ada.send("PUT", f"/api/v1/statuses/{posted.json['id']}", json={"status": "ho", **nothing})
+    assert (edited.status, edited.json["content"]) == (200, "<p>ho</p>")
+    profile = dict.fromkeys(("avatar", "header", "display_name", "source", "attribution_domains"), False)
+    assert (await ada.send("PATCH", "/api/v1/accounts/update_credentials", json=profile)).status == 200
+    made = await ada.post(
+        "/api/v2/filters",
+        json={"title": "x", "context": ["home"], "keywords_attributes": False, "expires_in": False},
+    )
+    assert (made.status, made.json["expires_at"]) == (200, None)
