@@ -18,8 +18,8 @@ INSERT_WITH_STATUS = """
     FROM made WHERE :activity_id::bigint IS NOT NULL
 """
 
-# A text that changes with the set of an account's followers on other servers. It takes 0.5 ms for 5,000 followers, twice
-# for a post, which takes 75 ms with the deliveries to their 300 servers.
+# A text that changes with the set of an account's followers on other servers. It takes 0.5 ms for 5,000 followers,
+# twice for a post, which takes 75 ms with the deliveries to their 300 servers.
 FOLLOWERS_VERSION = """
     (
         SELECT count(*) || ' ' || coalesce(sum(f.id), 0) FROM follows f
