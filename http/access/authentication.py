@@ -93,8 +93,8 @@ def secret_among(parameters: Mapping[str, object]) -> str | None:
     """Return the token in the parameters, under either of its names."""
     for name in TOKEN_PARAMETERS:
         value = parameters.get(name)
-        if isinstance(value, str) and value:
-            return value
+        if isinstance(value, str) and (secret := value.strip()):
+            return secret
     return None
 
 

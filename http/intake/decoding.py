@@ -101,12 +101,12 @@ def read_untyped(raw: bytes) -> Tree:
 
 
 def read_json(raw: bytes) -> Tree:
-    """Return the object of a JSON body; an empty object for an empty body, null, `""` and PHP's `[]`."""
+    """Return the object of a JSON body; an empty object for an empty body, null, false, `""` and PHP's `[]`."""
     raw = raw.removeprefix(BOM_UTF8).strip()
     if not raw:
         return {}
     value = _value_of(raw)
-    if value in (None, "", []):
+    if value is False or value in (None, "", []):
         return {}
     if not isinstance(value, dict):
         raise Malformed("The request body must be a JSON object")

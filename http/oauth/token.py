@@ -6,7 +6,10 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 from urllib.parse import unquote_plus
+
+from pydantic import AfterValidator
 
 from ...actors.facts.access import RevokedToken
 from ...actors.rules import scopes
@@ -55,16 +58,20 @@ def _challenge(word: str, described: str) -> Headers:
     return (("WWW-Authenticate", f'Bearer realm="Troupe", error="{word}", error_description="{described}"'),)
 
 
+# Codes and secrets are pasted, with the space or the line end that a selection takes along.
+Pasted = Annotated[Text, AfterValidator(str.strip)]
+
+
 class Client(Input):
     """The client's id and secret in a body."""
 
-    client_id: Text = ""
-    client_secret: Text = ""
+    client_id: Pasted = ""
+    client_secret: Pasted = ""
 
 
 class TokenRequest(Client):
     grant_type: Text = ""
-    code: Text = ""
+    code: Pasted = ""
     redirect_uri: Text = ""
     code_verifier: Text = ""
     username: Text = ""
@@ -73,7 +80,7 @@ class TokenRequest(Client):
 
 
 class Revocation(Client):
-    token: Text = ""
+    token: Pasted = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import base64
 import re
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 import pytest
 
@@ -357,6 +357,18 @@ class TestCodes:
         again = await exchange(stage, application, code, code_verifier=VERIFIER)
         assert (again.status, again.json["error"]) == (400, "invalid_grant")
         assert "was issued to another client" in again.json["error_description"]
+
+    async def test_what_is_pasted_may_have_white_space_around_it(
+        self, stage: Stage, application: Application, code: str
+    ) -> None:
+        ids = {"client_id": f" {application.client_id}", "client_secret": f"{SECRET}\r\n"}
+        made = await exchange(stage, application, f"\u00a0{code} \n", code_verifier=VERIFIER, **ids)
+        assert made.status == 200, made.text
+        token = quote(f"{made.json['access_token']}\n")
+        assert (await stage.anybody().get(f"/api/v1/timelines/home?access_token={token}")).status == 200
+        ended = await stage.anybody().post("/oauth/revoke", ids | {"token": f"{made.json['access_token']} "})
+        assert ended.status == 200
+        assert (await stage.anybody().get(f"/api/v1/timelines/home?access_token={token}")).status == 401
 
     async def test_a_challenge_in_another_script_is_only_a_wrong_one(
         self, stage: Stage, application: Application, code: str

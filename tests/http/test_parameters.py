@@ -112,7 +112,7 @@ def test_json_that_is_not_understood_is_400(raw: bytes) -> None:
         read_json(raw)
 
 
-@pytest.mark.parametrize("raw", [b" ", b"null", b'""', b"[]", b" [ ]\n"])
+@pytest.mark.parametrize("raw", [b" ", b"null", b"false", b'""', b"[]", b" [ ]\n"])
 def test_an_empty_json_body_is_an_empty_object(raw: bytes) -> None:
     """PHP has one type for lists and objects, and TootSDK sends an empty text where it has nothing to say."""
     assert read_json(raw) == {}
