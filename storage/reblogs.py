@@ -1,6 +1,7 @@
 """The accounts that boosted a status. A boost itself is a status like others."""
 
 from collections.abc import Collection
+from datetime import datetime
 
 from .accounts import listed
 from .engine.database import Connection
@@ -16,6 +17,13 @@ PAGE = both_ways(f"""
 
 REBLOGGERS = "SELECT account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id"
 
+# Some servers give each boost of a status the same URI.
+FREE_URI = """
+    UPDATE statuses SET uri = left(uri, 2000) || '#undone-' || id
+    WHERE uri = $1 AND account_id = $2 AND reblog_of_id IS NOT NULL AND deleted_at IS NOT NULL AND created_at < $3
+    RETURNING id
+"""
+
 
 async def page(
     db: Connection, status_id: int, page: Page, *, without: Collection[int] = ()
@@ -25,6 +33,11 @@ async def page(
     The reader decides which accounts to leave out.
     """
     return await page_of(db, PAGE, page, status_id, list(without))
+
+
+async def free_uri(db: Connection, uri: str, account_id: int, made_at: datetime) -> bool:
+    """Make the URI of a deleted boost available for a boost that the account made later. False if it is not that."""
+    return await db.fetchval(FREE_URI, uri, account_id, made_at) is not None
 
 
 async def rebloggers(db: Connection, status_id: int) -> list[int]:

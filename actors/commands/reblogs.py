@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import statuses
+from ...storage import reblogs, statuses
 from ...storage.federation import remote_statuses
 from ...storage.notifications import NewNotification
 from ...storage.statuses import NewStatus, Status
@@ -25,7 +25,7 @@ from .undoing import undone
 class Reblog(Message[int]):
     """Command: boost a status. The answer is the id of the boost, for a repeat the id of the earlier boost.
 
-    The boost of an account of another server has a `uri`, and the time when it was made.
+    The boost of an account of another server has a `uri` and, if its server tells it, the time when it was made.
     """
 
     status_id: int
@@ -76,7 +76,7 @@ async def _reblog(change: AccountChange, original: Status, new: NewStatus) -> in
         return NOT_FOUND
     if (refusal := await admit(change, original)) is not None:
         return refusal
-    if not account.is_local and await remote_statuses.find(db, new.uri) is not None:
+    if not account.is_local and await remote_statuses.find(db, new.uri) is not None and not await _is_new(change, new):
         return NOT_FOUND  # it was undone, and is repeated
     if (earlier := await statuses.find_reblog(db, account.id, original.id)) is not None:
         return earlier
@@ -89,6 +89,12 @@ async def _reblog(change: AccountChange, original: Status, new: NewStatus) -> in
     await change.notify(NewNotification(change.ids.next(), original.account_id, account.id, "reblog", original.id))
     change.promise(*await send_boost(db, account, made, original))
     return new.id
+
+
+async def _is_new(change: AccountChange, boost: NewStatus) -> bool:
+    """True for a boost with the URI of one that was undone if its server says that it was made later."""
+    made_at = boost.created_at
+    return made_at is not None and await reblogs.free_uri(change.db, boost.uri, change.account.id, made_at)
 
 
 @turn(AccountActor, Unreblog)

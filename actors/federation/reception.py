@@ -49,8 +49,9 @@ MOST_UNVERIFIED = 200
 MOST_UNVERIFIED_OF_ALL = 5_000
 LARGEST_UNVERIFIED = 128 * 1024  # bytes of a body
 SECONDS_FOR_KEY = 5.0  # that a sender waits while a key is fetched
-# A second Follow with the same id is no repeat: Takahē sends it again after it has unfollowed.
-REPEATABLE = "Follow"
+# Types of activities that can be applied, undone and applied again. With a signature of another time they are no repeat:
+# Takahē sends the same Follow again, Ghost the same Like, and Mastodon pins a post by an activity without an id.
+REPEATABLE = frozenset({"Follow", "Like", "Block", "Add", "Remove", "Accept", "Reject", "Undo"})
 
 
 class SenderSuspended(Exception):
@@ -256,7 +257,9 @@ async def take_up(
 def _digest_of(activity: ReceivedActivity, document: JsonObject, signed_at: datetime) -> bytes:
     """Return a digest that an activity shares with its repeats.
 
-    A Follow may be sent again, but not with the same signature: that is a replay, which must not undo an Undo.
+    A repeatable activity may be sent again, but not with the same signature: that is a replay, which must not undo an
+    Undo.
     """
-    once = f"{signed_at.timestamp()} {activity.body}" if REPEATABLE in types_of(document) else activity.body
+    is_repeatable = not REPEATABLE.isdisjoint(types_of(document))
+    once = f"{signed_at.timestamp()} {activity.body}" if is_repeatable else activity.body
     return received_activities.digest_of(activity.signer, uri_of(document), once)

@@ -1,6 +1,7 @@
 """The activities that were received, so that exact repeats are dropped. The activities themselves are in the outbox.
 
-Of a Follow each request is remembered, as it may come again, and under its id alone that it came.
+Of a Follow, and of what else can be done again, each request is remembered. Of a Follow it is also remembered under its
+id that it came, and of an Undo under its content that it was applied.
 """
 
 from collections.abc import Sequence

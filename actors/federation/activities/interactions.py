@@ -7,11 +7,13 @@ from their own servers.
 
 from __future__ import annotations
 
+from ....storage import featured_tags
 from ....storage.engine.json_values import JsonObject
 from ....storage.federation import remote_statuses
-from ...activitypub.notes import EARLIEST, is_post, time_of, visibility_of
+from ...activitypub.notes import EARLIEST, ReceivedHashtag, is_post, read_hashtags, time_of, visibility_of
 from ...activitypub.vocabulary import same_host, types_of, uri_of
 from ...commands.favourites import Favourite
+from ...commands.featured_tags import FeatureTag, UnfeatureTag
 from ...commands.pins import Pin, Unpin
 from ...commands.reblogs import Reblog, Unreblog
 from ..inbox_context import Activity, InboxContext
@@ -37,9 +39,10 @@ async def announce(inbox: InboxContext, activity: Activity) -> None:
     status_id = await _status_id(inbox, activity, uri)
     if status_id is None:
         return
-    now = inbox.shared.clock.now()
     visibility = visibility_of(activity.document, activity.actor.followers_url)
-    published = min(max(time_of(activity.document.get("published")) or now, EARLIEST), now)
+    published = time_of(activity.document.get("published"))
+    if published is not None:
+        published = min(max(published, EARLIEST), inbox.shared.clock.now())
     uri = activity.id or f"{activity.actor.uri}#boosts/{status_id}"
     await inbox.ask(activity.actor.id, Reblog(status_id, visibility, uri, published), activity.origin)
 
@@ -65,6 +68,9 @@ async def _status_id(inbox: InboxContext, activity: Activity, uri: str) -> int |
 
 
 async def add(inbox: InboxContext, activity: Activity) -> None:
+    if (hashtag := _featured_hashtag(activity)) is not None:
+        await inbox.ask(activity.actor.id, FeatureTag(hashtag.name, hashtag.display_name), activity.origin)
+        return
     uri = _pinned(activity)
     known = await inbox.status(uri)
     status_id = None if uri is None else known.id if known is not None else await inbox.resolver.status(uri)
@@ -73,6 +79,9 @@ async def add(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def remove(inbox: InboxContext, activity: Activity) -> None:
+    if (hashtag := _featured_hashtag(activity)) is not None:
+        await _unfeature(inbox, activity, hashtag.name)
+        return
     known = await inbox.status(_pinned(activity))
     if known is not None:
         await inbox.ask(activity.actor.id, Unpin(known.id), activity.origin)
@@ -81,7 +90,26 @@ async def remove(inbox: InboxContext, activity: Activity) -> None:
 def _pinned(activity: Activity) -> str | None:
     """Return the URI of the post, if it is on the actor's server and the target is the actor's collection of pinned
     posts."""
-    uri, target = activity.object_uri, uri_of(activity.document.get("target"))
-    if uri is None or target is None or target != activity.actor.featured_url or "Hashtag" in activity.object_types:
+    if "Hashtag" in activity.object_types:
         return None
-    return uri if same_host(uri, activity.actor.uri) else None
+    uri = activity.object_uri
+    return uri if uri is not None and _goes_to_profile(activity) and same_host(uri, activity.actor.uri) else None
+
+
+def _featured_hashtag(activity: Activity) -> ReceivedHashtag | None:
+    """Return the hashtag, if the target is the same collection: Mastodon features hashtags so."""
+    if not _goes_to_profile(activity) or "Hashtag" not in activity.object_types:
+        return None
+    return next(read_hashtags({"tag": [activity.object]}), None)
+
+
+async def _unfeature(inbox: InboxContext, activity: Activity, name: str) -> None:
+    featured = await inbox.shared.database.read(featured_tags.of_account, activity.actor.id)
+    for tag in featured:
+        if tag.name == name:
+            await inbox.ask(activity.actor.id, UnfeatureTag(tag.tag_id), activity.origin)
+
+
+def _goes_to_profile(activity: Activity) -> bool:
+    target = uri_of(activity.document.get("target"))
+    return target is not None and target == activity.actor.featured_url

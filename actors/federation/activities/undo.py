@@ -3,9 +3,14 @@
 Servers embed the undone activity or name it by its URI. If it has not arrived yet, the Undo is remembered for some
 hours, so that the activity has no effect when it arrives. A Follow that ended here with a rejection or a block may be
 sent again with its old URI.
+
+An Undo is sent again if its server got no answer, or if the server uses the same Undo each time. So a repeated Undo only
+undoes an activity that was applied again under the URI that the Undo names.
 """
 
 from __future__ import annotations
+
+import orjson
 
 from ....storage import blocks, favourites, follows, relations, statuses
 from ....storage.engine.database import Connection
@@ -28,9 +33,12 @@ Undoing = Unfollow | Unfavourite | Unreblog | Unblock | RemoveFollower
 async def undo(inbox: InboxContext, activity: Activity) -> None:
     uri, embedded = activity.object_uri, activity.object or {}
     if uri is not None and not same_host(uri, activity.actor.uri):
-        return
+        uri = None  # the id is not trusted; the embedded activity is enough
     if embedded and actor_of(embedded) not in (None, activity.actor.uri):
         return
+    digest = _undo_digest(activity)
+    if uri is not None and await inbox.shared.database.read(received_activities.is_known, digest):
+        embedded = {}
     command = await inbox.shared.database.transact(_find_or_note_deletion, inbox, activity, uri, embedded)
     match command:
         case None:
@@ -40,6 +48,14 @@ async def undo(inbox: InboxContext, activity: Activity) -> None:
         case _:
             message: Message[None] = command
             await inbox.ask(activity.actor.id, message, activity.origin)
+    if command is not None:
+        await inbox.shared.database.transact(received_activities.insert, digest, inbox.shared.clock.now())
+
+
+def _undo_digest(activity: Activity) -> bytes:
+    """Return the digest under which it is stored that an Undo was applied."""
+    content = orjson.dumps(activity.document, option=orjson.OPT_SORT_KEYS).decode()
+    return received_activities.digest_of(activity.actor.uri, activity.id, content)
 
 
 async def _find_or_note_deletion(
