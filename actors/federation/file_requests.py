@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from ..activitypub.uris import web_address
 from ..outgoing.client import REDIRECTS, OutgoingAnswer
 from ..outgoing.messages import AnswerTooLarge
 from ..outgoing.targets import RequestTarget, redirected
@@ -19,11 +20,12 @@ async def request_file(
 ) -> OutgoingAnswer:
     """Return the answer of the server that has a file. Raise OutgoingFailure if there is no answer, or too many
     redirects."""
-    target = find_target(url)
+    # Browsers percent-encode them too: some servers write spaces into addresses.
+    target = find_target(web_address(url))
     for _ in range(HOPS + 1):
         answer = await send(target.url)
         location = answer.headers.get("location")
         if answer.status not in REDIRECTS or location is None:
             return answer
-        target = redirected(target, location, find_target)
+        target = redirected(target, web_address(location.strip()), find_target)
     raise AnswerTooLarge("too many redirects")

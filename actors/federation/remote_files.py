@@ -19,6 +19,7 @@ from ...storage.engine.database import Database
 from ...storage.federation import remote_files
 from ...storage.federation.remote_files import Kind, Purpose, RemoteCopy, RemoteSource
 from ...storage.media import ProcessedMedia
+from ..activitypub.uris import web_address
 from ..facts.fact import Facts
 from ..facts.statuses import ChangedStatus
 from ..kernel import Clock, NotAnswered
@@ -112,7 +113,7 @@ class RemoteFiles:
         if standing.suspended or standing.rejects_media:
             return False
         try:
-            self._find_target(source.url)
+            self._find_target(web_address(source.url))
         except ForbiddenTarget:
             return False
         return True
@@ -149,11 +150,11 @@ class RemoteFiles:
         """True if too many pictures wait: of all servers, or of the server of a URL, which may be slow on purpose."""
         if len(self._fetching) >= WAITING:
             return True
-        return self._limiter.count(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
+        return self._limiter.count(written_target(web_address(url)).authority) >= WAITING_OF_ONE_DOMAIN
 
     async def _fetch(self, url: str, made: Purpose) -> RemoteCopy | None:
         """Fetch a picture and return its stored copy, or note that there is none."""
-        async with self._limiter.place(written_target(url).authority):
+        async with self._limiter.place(written_target(web_address(url)).authority):
             if not await self._stored(url, made):
                 self._missing[(url, made)] = True
         return await self._database.read(remote_files.find, url, made)

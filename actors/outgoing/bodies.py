@@ -8,6 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from .messages import AnswerTooLarge, BadAnswer
 
 ENCODINGS = "gzip"  # that requests accept
+# The names of content codings, as IANA has them. Other names are ignored, as in browsers: object storage returns the
+# `aws-chunked` of uploads, and some servers write a character set or `none` there.
+CODINGS = frozenset({
+    "aes128gcm", "br", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "pack200-gzip", "x-compress", "x-gzip",
+    "zstd",
+})  # fmt: skip
 Write = Callable[[bytes], Awaitable[None]]
 
 GZIP = 16 + zlib.MAX_WBITS
@@ -18,15 +24,15 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, 
 
     Raise AnswerTooLarge for a longer body or, with `cut`, return its beginning.
     """
-    match encoding.strip().lower():
-        case "" | "identity":
+    match _codings_of(encoding):
+        case []:
             body = bytearray()
             async for chunk in chunks:
                 body += chunk
                 if len(body) > limit:
                     return _cut(body, limit, cut=cut)
             return bytes(body)
-        case "gzip" | "x-gzip":
+        case ["gzip" | "x-gzip"]:
             return await _unzipped(chunks, limit, cut=cut)
         case _:
             raise BadAnswer("the answer has an encoding that was not asked for")
@@ -35,7 +41,7 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, 
 async def copy_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, write: Write) -> None:
     """Pass a body to `write`, piece by piece. It must have no encoding. Raise AnswerTooLarge if it is longer than
     `limit`."""
-    if encoding.strip().lower() not in ("", "identity"):
+    if _codings_of(encoding):
         raise BadAnswer("the answer has an encoding that was not asked for")
     received = 0
     async for chunk in chunks:
@@ -43,6 +49,11 @@ async def copy_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, wri
         if received > limit:
             raise AnswerTooLarge("the answer has too many bytes")
         await write(chunk)
+
+
+def _codings_of(encoding: str) -> list[str]:
+    """Return the codings of a body, the first one first."""
+    return [name for one in encoding.split(",") if (name := one.strip().lower()) in CODINGS]
 
 
 async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> bytes:

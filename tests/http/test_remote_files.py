@@ -86,6 +86,16 @@ async def test_a_picture_is_fetched_when_it_is_first_looked_at(stage: Stage, una
     assert web.asked("/una.png") == 1
 
 
+async def test_the_address_of_a_picture_is_read_as_browsers_read_it(stage: Stage, una: Account, web: Site) -> None:
+    web.file("/my%20cat%5C1.png", picture(), "image/png")
+    web.file("/old.png", b"", "text/html", 302, Location=web.url("/my cat\\1.png"))
+    for path in ("/my cat\\1.png", "/old.png"):
+        await stage.sql("UPDATE accounts SET avatar_remote_url = $2 WHERE id = $1", una.id, web.url(path))
+        stage.http_context.accounts.drop(una.id)
+        assert (await look(stage, await address_of(stage, una))).status == 200
+    assert web.asked("/my%20cat%5C1.png") == 2
+
+
 async def test_readers_at_the_same_time_fetch_a_picture_once(stage: Stage, una: Account, web: Site) -> None:
     address = await address_of(stage, una, "header")
     async with trio.open_nursery() as nursery:

@@ -295,6 +295,13 @@ async def test_a_body_of_just_the_limit_is_read_and_one_byte_more_is_not(identit
                 await client(identity).send(get(there.url()), LIMITS)
 
 
+@pytest.mark.parametrize("names", ["aws-chunked", "UTF-8", "none", "identity", "", "aws-chunked, gzip", "Gzip,binary"])
+async def test_what_is_no_content_coding_is_ignored(identity: Certificate, names: str) -> None:
+    body = gzip.compress(b"text") if "gzip" in names.lower() else b"text"
+    async with peer(always(answer(200, body, Content_Encoding=names)), identity.server) as there:
+        assert (await client(identity).send(OutgoingRequest("GET", there.url()), LIMITS)).body == b"text"
+
+
 async def test_a_gzip_bomb_is_not_unpacked(identity: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(b"\0" * 9_000_000)
     unpacked: list[int] = []
