@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from itertools import product
 from urllib.parse import urlsplit
@@ -156,9 +156,8 @@ def _date(text: str) -> datetime:
         date = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         raise SignatureRefused("the date of the request can't be read") from None
-    if date.tzinfo is None:
-        raise SignatureRefused("the date of the request has no zone")
-    return date
+    # In mails, `-0000` is UTC in a place that is not told: Python writes so. The oldest form of HTTP names no zone.
+    return date.replace(tzinfo=UTC) if date.tzinfo is None else date
 
 
 def _time(parameters: dict[str, str], name: str) -> datetime:

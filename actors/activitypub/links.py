@@ -1,18 +1,23 @@
 """Chooses the address of the page or the file of an object.
 
 A `url` is an address, a Link with a media type, or a list of these. Video servers name a page first, then a file for
-each resolution, some of these files inside a playlist.
+each resolution, some of these files inside a playlist. Some servers leave their own host out of addresses. The functions
+resolve these addresses against `base`, the address of the object.
 """
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from ...storage.engine.json_values import JsonObject
 from ..rules.limits import VIDEO_BYTES
+from ..rules.markup import escape_attribute
 from .vocabulary import host_of, is_object, is_uri, list_of, objects_of, text_of, types_of
 
 MOST_LINKS = 100  # that are read
@@ -28,6 +33,12 @@ _ENDINGS = {
     "Video": "mp4 m4v mov webm ogv",
     "Audio": "mp3 ogg oga opus wav flac aac m4a",
 }
+# A link in HTML to another place of its site. One that begins with `#` leads to a part of its own page.
+RELATIVE_LINK = re.compile(
+    r"""(?P<start><a\b[^<>]*?\shref\s*=\s*)(?P<mark>["'])\s*(?P<address>(?!#|[a-z][a-z0-9+.-]*:)[^"'<>]{1,2048})(?P=mark)""",
+    re.IGNORECASE,
+)
+MOST_RELATIVE_LINKS = 200  # of one text
 ENDINGS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
 
 
@@ -62,21 +73,21 @@ def is_file_type(media_type: str | None) -> bool:
     return (media_type or "").partition("/")[0].lower() in FILES
 
 
-def page_of(value: object) -> str | None:
+def page_of(value: object, base: str) -> str | None:
     """Return the address of a page: the first of HTML, else the first without a type. None if all are files."""
-    links = _links_of(value)
+    links = _links_of(value, base)
     typed = (link.href for link in links if link.is_page)
     untyped = (link.href for link in links if link.media_type is None)
     return next(typed, next(untyped, None))
 
 
-def file_of(value: object) -> TypedAddress | None:
+def file_of(value: object, base: str) -> TypedAddress | None:
     """Return the address of a file: the first with a file type that is not too large, else an address that may be a
     file.
 
     Files with sound alone and files with pictures alone are parts of a playlist, and not the film.
     """
-    links = _links_of(value)
+    links = _links_of(value, base)
     files = [link for link in links if link.is_file]
     if {SOUND, PICTURES} <= {link.tracks for link in files}:
         files = [link for link in files if link.tracks not in (SOUND, PICTURES)]
@@ -88,10 +99,10 @@ def file_of(value: object) -> TypedAddress | None:
     return next((link for link in others if kind_by_ending(link.href)), next(iter(others), None))
 
 
-def picture_of(value: object) -> str | None:
+def picture_of(value: object, base: str) -> str | None:
     """Return the address of the first picture in an `icon` or `image`: an address, a Link or an Image."""
     for picture in list_of(value)[:MOST_LINKS]:
-        link = file_of(picture["url"] if is_object(picture) and "url" in picture else picture)
+        link = file_of(picture["url"] if is_object(picture) and "url" in picture else picture, base)
         if link is not None:
             return link.href
     return None
@@ -108,17 +119,37 @@ def size_of(thing: JsonObject) -> tuple[int, int] | None:
     return (sides[0], sides[1]) if len(sides) == 2 and all(0 < side <= LARGEST_SIDE for side in sides) else None
 
 
-def _links_of(value: object) -> list[TypedAddress]:
-    return list(islice(_read(value), MOST_LINKS))
+def with_whole_links(text: str, base: str) -> str:
+    """Return HTML whose links to other places of its site have whole addresses. `base` is the address of its page."""
+    return RELATIVE_LINK.sub(partial(_with_host, base), text, MOST_RELATIVE_LINKS)
 
 
-def _read(value: object) -> Iterator[TypedAddress]:
+def _with_host(base: str, link: re.Match[str]) -> str:
+    whole = _whole(html.unescape(link["address"]), base)
+    return link[0] if whole is None else f'{link["start"]}"{escape_attribute(whole)}"'
+
+
+def _whole(address: str, base: str) -> str | None:
+    """Return an address with its host; None for an address that can't be parsed."""
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return None
+
+
+def _links_of(value: object, base: str) -> list[TypedAddress]:
+    return list(islice(_read(value, base), MOST_LINKS))
+
+
+def _read(value: object, base: str) -> Iterator[TypedAddress]:
     """Yield the links of a value, each before its inner links."""
     for element in list_of(value)[:MOST_LINKS]:
         thing: JsonObject = element if is_object(element) else {"href": element}
         href = thing.get("href") or thing.get("url")
         if isinstance(href, str):
             href = href.strip()  # as browsers do
+            if href.startswith("/"):
+                href = _whole(href, base)
         if is_uri(href) and host_of(href) is not None:
             named = text_of(thing.get("mediaType"), LONGEST_MEDIA_TYPE) or ""
             length = thing.get("size")
@@ -131,7 +162,7 @@ def _read(value: object) -> Iterator[TypedAddress]:
             )
         # Only a playlist, which is a Link, has links in `tag`. The tags of a post are people and hashtags.
         for inner in objects_of(thing.get("tag")) if "Link" in types_of(thing) else ():
-            yield from _read([inner] if "tag" not in inner else [])
+            yield from _read([inner] if "tag" not in inner else [], base)
 
 
 def _tracks_of(thing: JsonObject) -> frozenset[str]:

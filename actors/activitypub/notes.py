@@ -1,11 +1,12 @@
 """Reads the posts of other servers from their documents: sanitised, and cut to the limits of rows.
 
-Posts are documents of the types Note and Question. Documents of the types in `CONVERTED` become posts with their title
-and a link.
+Posts are documents of the types Note and Question, and of ChatMessage for private messages. Documents of the types in
+`CONVERTED` become posts with their title and a link.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,15 +17,24 @@ from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
 from ..rules.domains import is_within
-from ..rules.emojis import FOREIGN
-from ..rules.instants import instant_of
+from ..rules.instants import printed_instant
 from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
 from ..rules.markup import escape, escape_attribute, plain, plain_if_html, sanitise, tidy, trimmed
 from ..rules.scan import tag_name
 from ..rules.text import ContentType, render_elsewhere
 from ..rules.visibility import Visibility
-from .links import LONGEST_MEDIA_TYPE, PAGES, file_of, is_file_type, kind_by_ending, page_of, picture_of, size_of
+from .links import (
+    LONGEST_MEDIA_TYPE,
+    PAGES,
+    file_of,
+    is_file_type,
+    kind_by_ending,
+    page_of,
+    picture_of,
+    size_of,
+    with_whole_links,
+)
 from .requests import WINDOW
 from .vocabulary import (
     CONTENT_TYPE,
@@ -40,7 +50,8 @@ from .vocabulary import (
     uri_of,
 )
 
-WRITTEN = frozenset({"Note", "Question"})
+MESSAGE = "ChatMessage"  # of Lemmy, Mbin and Pleroma
+WRITTEN = frozenset({"Note", "Question", MESSAGE})
 CONVERTED = frozenset({"Article", "Page", "Image", "Audio", "Video", "Event"})
 MOST_TAGS = 1_000  # that are read: names of people, hashtags and emoji together
 MOST_FILES = 100  # that are read
@@ -59,7 +70,7 @@ MOST_TEXTS = 10  # of a note, in different languages, that may show nothing
 LONGEST_TITLE = 1_000
 SHORTCODE = re.compile(rf":?({FOREIGN}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
-LONGEST_TIME = 64  # characters
+LONGEST_TIME = 100  # characters
 DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"  # by value
 BASE_83 = frozenset(DIGITS_83)
 UNDETERMINED = "und"
@@ -208,7 +219,9 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
     visibility = visibility_of(document, followers)
     addressed = list(dict.fromkeys((*_primary(document), *_secondary(document))))[:MOST_ADDRESSEES]
     addressees, is_open = set(addressed), visibility in ("public", "unlisted")
-    named = [uri for uri in _mentioned(document) if uri != author]
+    # A message has no tags: the addressees are the people that it mentions.
+    tagged = [*_mentioned(document), *(addressed if MESSAGE in types_of(document) else ())]
+    named = [uri for uri in dict.fromkeys(tagged) if uri not in (author, PUBLIC, followers)]
     mentioned = tuple(uri for uri in named if is_open or uri in addressees)[:MOST_MENTIONS]
     silent = tuple(uri for uri in addressed if uri not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
     spoiler = _warning(document)
@@ -262,7 +275,7 @@ def read_emojis(document: JsonObject) -> tuple[ReceivedEmoji, ...]:
     found: dict[str, ReceivedEmoji] = {}
     for tag in tags_of(document):
         named = SHORTCODE.fullmatch(tag["name"]) if isinstance(tag.get("name"), str) else None
-        url = picture_of(tag.get("icon"))
+        url = picture_of(tag.get("icon"), uri_of(document) or "")
         if "Emoji" in types_of(tag) and named is not None and url is not None:
             found.setdefault(named[1], ReceivedEmoji(named[1], url))
     return tuple(found.values())[:MOST_EMOJIS]
@@ -275,7 +288,7 @@ def tags_of(document: JsonObject) -> list[JsonObject]:
 
 def time_of(value: object) -> datetime | None:
     """Return a time of a document; None if the value is no time."""
-    return instant_of(value) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
+    return printed_instant(value) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
 
 
 # The parts of a post --------------------------------------------------------------------------------------------------
@@ -304,7 +317,7 @@ def _text(document: JsonObject) -> str:
     content = document.get("content", "")
     kind = WRITTEN_AS.get(_media_type(document))
     if kind is None or (kind == "text/markdown" and BEGINS_AS_HTML.match(content)):  # Markdown may hold HTML
-        return sanitise(content)
+        return sanitise(with_whole_links(content, _page_address(document) or uri_of(document) or ""))
     return render_elsewhere(content, kind)
 
 
@@ -329,8 +342,8 @@ def _title_and_link(document: JsonObject) -> str:
 
 def _linked(document: JsonObject) -> list[str]:
     """Return the addresses of attached pages. A post of a link aggregator has the page that it is about."""
-    links = (file for file in _files(document) if "Link" in types_of(file))
-    return list(dict.fromkeys(page for link in links if (page := page_of(link)) is not None))[:MOST_LINKED]
+    pages = (page_of(file, uri_of(document) or "") for file in _files(document) if "Link" in types_of(file))
+    return list(dict.fromkeys(page for page in pages if page is not None))[:MOST_LINKED]
 
 
 def _media_type(document: JsonObject) -> str:
@@ -396,7 +409,7 @@ def _named_language(document: JsonObject) -> str | None:
 def _page_address(document: JsonObject) -> str | None:
     """Return the address of a page. The plain `url` of a document that is a file is the address of the file."""
     url, media_type = document.get("url"), text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE)
-    return None if isinstance(url, str) and is_file_type(media_type) else page_of(url)
+    return None if isinstance(url, str) and is_file_type(media_type) else page_of(url, uri_of(document) or "")
 
 
 def _page(document: JsonObject, uri: str) -> str:
@@ -434,7 +447,7 @@ def read_hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
     seen: set[str] = set()
     names = (text_of(tag.get("name"), 255) for tag in tags_of(document) if "Hashtag" in types_of(tag))
     for written in islice(names, MOST_WRITTEN_HASHTAGS):
-        display = tidy(written or "").strip().removeprefix("#")
+        display = tidy(html.unescape(written or "")).strip().removeprefix("#")  # blogs write the names as HTML
         name = tag_name(display)
         if name and name not in seen and not any(character.isspace() for character in display):
             seen.add(name)
@@ -450,7 +463,7 @@ def _attachments(document: JsonObject) -> list[ReceivedAttachment]:
         files = [document]
     found: dict[str, ReceivedAttachment] = {}
     for file in files:
-        if (attachment := _attachment(file)) is not None:
+        if (attachment := _attachment(file, uri_of(document) or "")) is not None:
             found.setdefault(attachment.url, attachment)
     return list(found.values())[:STATUS_MEDIA_ELSEWHERE]
 
@@ -459,8 +472,8 @@ def _files(document: JsonObject) -> list[JsonObject]:
     return objects_of(document.get("attachment", [])[:MOST_FILES])
 
 
-def _attachment(document: JsonObject) -> ReceivedAttachment | None:
-    link = file_of(document.get("url")) or file_of(document)
+def _attachment(document: JsonObject, base: str) -> ReceivedAttachment | None:
+    link = file_of(document.get("url"), base) or file_of(document, base)
     if link is None:
         return None
     media_type = link.media_type or text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE)
@@ -475,7 +488,7 @@ def _attachment(document: JsonObject) -> ReceivedAttachment | None:
         blurhash=blurhash_of(document.get("blurhash")),
         focus=_focus(document.get("focalPoint")),
         size=size_of(document) or link.size,
-        thumbnail_url=picture_of(document.get("icon")) or picture_of(document.get("image")),
+        thumbnail_url=picture_of(document.get("icon"), base) or picture_of(document.get("image"), base),
     )
 
 

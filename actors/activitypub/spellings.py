@@ -51,8 +51,8 @@ _PROPERTIES = """
 """
 _TYPES = """
     Accept Add Announce Block Create Delete Flag Follow Invite Like Move QuoteRequest Reject Remove Undo Update
-    Note Question Article Page Image Audio Video Event Document Link Mention Hashtag Emoji PropertyValue Tombstone
-    Collection OrderedCollection CollectionPage OrderedCollectionPage
+    Note Question ChatMessage Article Page Image Audio Video Event Document Link Mention Hashtag Emoji PropertyValue
+    Tombstone Collection OrderedCollection CollectionPage OrderedCollectionPage
     Person Service Group Organization Application Feed Key Multikey QuoteAuthorization RsaSignature2017
 """
 PROPERTIES = frozenset(_PROPERTIES.split())

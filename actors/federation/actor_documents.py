@@ -13,7 +13,7 @@ from ...storage.engine.json_values import JsonObject
 from ...storage.federation.actor_keys import ActorKey
 from ...storage.federation.remote_accounts import RemoteProfile
 from ..activitypub.key_documents import keys_of_actor
-from ..activitypub.links import page_of, picture_of
+from ..activitypub.links import page_of, picture_of, with_whole_links
 from ..activitypub.notes import EARLIEST, read_emojis, time_of
 from ..activitypub.vocabulary import (
     LONGEST_URI,
@@ -85,13 +85,14 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
     if inbox is None:
         raise UntrustedDocument("the actor has no inbox")
     types = set(types_of(document))
-    avatar, header = _picture(document.get("icon")), _picture(document.get("image"))
+    avatar, header = _picture(document.get("icon"), own.uri), _picture(document.get("image"), own.uri)
+    summary = text_of(document.get("summary"), NOTE_CHARACTERS) or ""
     endpoints = object_of(document.get("endpoints")) or {}
     return RemoteProfile(
         username=handle.username,
         domain=handle.domain,
         uri=own.uri,
-        url=own.address(page_of(document.get("url"))),
+        url=own.address(page_of(document.get("url"), own.uri)),
         inbox_url=inbox,
         shared_inbox_url=own.address(endpoints.get("sharedInbox"), inbox),
         outbox_url=own.address(document.get("outbox")),
@@ -100,7 +101,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         featured_url=own.address(document.get("featured")),
         public_key=next((key.pem for key in keys_of_actor(document)), None),
         display_name=one_line(text_of(document.get("name"), DISPLAY_NAME_CHARACTERS) or ""),
-        note=sanitise(text_of(document.get("summary"), NOTE_CHARACTERS) or "", most=2 * NOTE_CHARACTERS),
+        note=sanitise(with_whole_links(summary, own.uri), most=2 * NOTE_CHARACTERS),
         fields=_fields(document),
         avatar_remote_url=avatar[0],
         avatar_description=avatar[1],
@@ -157,10 +158,10 @@ def _web_address(value: object) -> str | None:
     return uri if uri is not None and host_of(uri) is not None and uri.isascii() and uri.isprintable() else None
 
 
-def _picture(value: object) -> tuple[str | None, str]:
+def _picture(value: object, base: str) -> tuple[str | None, str]:
     """Return the address and the description of a picture: an object, a text, or the first of a list of these."""
     for picture in list_of(value)[:MOST_PICTURES]:
-        url = picture_of(picture)
+        url = picture_of(picture, base)
         if url is not None:
             thing: JsonObject = picture if is_object(picture) else {}
             texts = (text_of(thing.get(name), DESCRIPTION_CHARACTERS) for name in ("summary", "name"))

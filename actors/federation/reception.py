@@ -49,8 +49,8 @@ MOST_UNVERIFIED = 200
 MOST_UNVERIFIED_OF_ALL = 5_000
 LARGEST_UNVERIFIED = 128 * 1024  # bytes of a body
 SECONDS_FOR_KEY = 5.0  # that a sender waits while a key is fetched
-# Types of activities that can be applied, undone and applied again. With a signature of another time they are no repeat:
-# Takahē sends the same Follow again, Ghost the same Like, and Mastodon pins a post by an activity without an id.
+# Types of activities that can be applied, undone and applied again. With a signature of another time they are no
+# repeat: Takahē sends the same Follow again, Ghost the same Like, and Mastodon pins by an activity without an id.
 REPEATABLE = frozenset({"Follow", "Like", "Block", "Add", "Remove", "Accept", "Reject", "Undo"})
 
 

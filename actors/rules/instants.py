@@ -15,6 +15,11 @@ FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 MAIL_TIME = re.compile(
     r"[A-Z][a-z]{2}, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}(?::[0-9]{2})? (?:GMT|UTC|[+-][0-9]{4})"
 )
+# A time as JavaScript prints it for people.
+SCRIPT_TIME = re.compile(
+    r"(?P<weekday>[A-Z][a-z]{2}) (?P<month>[A-Z][a-z]{2}) (?P<day>[0-9]{1,2}) (?P<year>[0-9]{4})"
+    r" (?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}) GMT(?P<offset>[+-][0-9]{4})(?: \([^()]*\))?"
+)
 # The name of a zone behind an offset, as Java prints it (RFC 9557). The offset counts.
 ZONE_NAME = re.compile(r"(?<=[Z0-9])\[[A-Za-z0-9_/+-]{1,60}\]\Z")
 
@@ -43,9 +48,12 @@ def instant_of(text: str) -> datetime | None:
 def printed_instant(text: str) -> datetime | None:
     """Return a time in ISO 8601, or in the formats in which programs print times.
 
-    JavaScript prints `Tue, 03 Feb 2026 04:05:06 GMT`, Ruby and Go end theirs with ` UTC`, Java with `[Europe/Berlin]`.
+    JavaScript prints `Tue, 03 Feb 2026 04:05:06 GMT` or `Tue Feb 03 2026 05:05:06 GMT+0100 (CET)`, Ruby and Go end
+    theirs with ` UTC`, Java with `[Europe/Berlin]`.
     """
     text = ZONE_NAME.sub("", text.strip(), 1)
+    if (printed := SCRIPT_TIME.fullmatch(text)) is not None:
+        text = "{weekday}, {day} {month} {year} {time} {offset}".format_map(printed.groupdict())
     if MAIL_TIME.fullmatch(text) is None:
         return instant_of(text.removesuffix(" UTC"))
     with suppress(ValueError):

@@ -13,8 +13,8 @@ from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import QueueWithContext
 
 from ..clients import Person, Stage
-from .delivering import HOME, PUBLIC, act, applied, create, deliver, follow, note, take
-from .finding import followed
+from .delivering import HOME, PUBLIC, act, applied, create, deliver, deliver_signed_in_part, follow, note, take
+from .finding import followed, search
 from .peer import ForeignServer
 
 ADA = f"{HOME}/users/ada"
@@ -623,3 +623,84 @@ async def test_an_avatar_in_any_shape(ada: Person, peer: ForeignServer, icon: ob
     eve = peer.person("eve", icon=json.loads(json.dumps(icon).replace("URL", url).replace("OTHER", peer.url("/b"))))
     (found,) = (await ada.done("GET", "/api/v2/search", query_string={"q": eve["id"], "resolve": "true"}))["accounts"]
     assert "/avatar/" in found["avatar"] or found["avatar"] == url
+
+
+# Messages, and addresses without a host -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type", ["ChatMessage", "litepub:ChatMessage", ["ChatMessage", "Note"]])
+async def test_a_message_is_a_post_to_those_whom_it_is_addressed_to(
+    stage: Stage, ada: Person, peer: ForeignServer, type: Any
+) -> None:
+    """Lemmy, Mbin and Pleroma write messages so, and tag nobody."""
+    eve = peer.person("eve")
+    document = note(eve, type=type, to=[ADA], cc=None)
+    await take(stage, create(eve, document))
+    found = await shown(stage, ada, document)
+    assert (found["visibility"], [one["acct"] for one in found["mentions"]]) == ("direct", ["ada"])
+    assert await notified(ada) == [("mention", "<p>hello 1</p>")]
+    (conversation,) = (await ada.get("/api/v1/conversations")).json
+    assert conversation["last_status"]["id"] == found["id"]
+
+
+@pytest.mark.parametrize(
+    "published",
+    ["Tue, 03 Feb 2026 04:05:06 GMT", "2026-02-03 04:05:06 UTC", "Tue Feb 03 2026 05:05:06 GMT+0100 (CET)"],
+)
+async def test_times_are_read_as_programs_print_them(
+    stage: Stage, ada: Person, peer: ForeignServer, published: str
+) -> None:
+    found = await posted(stage, ada, peer, published=published)
+    assert found["created_at"] == "2026-02-03T04:05:06.000Z"
+
+
+async def test_links_of_a_post_may_leave_out_their_host(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    page = peer.url("/2026/post/")
+    links = ("/a?b&amp;c", "//cdn.test/d", "e", "../f", "#g", "javascript:h", "https://whole.test/i")
+    content = "".join(f"<a class='x' href='{link}'>y</a>" for link in links)
+    found = await posted(stage, ada, peer, url=page, content=content)
+    assert re.findall('href="([^"]*)"', found["content"]) == [
+        peer.url("/a?b&amp;c"), "http://cdn.test/d", peer.url("/2026/post/e"), peer.url("/2026/f"),
+        "https://whole.test/i",
+    ]  # fmt: skip
+
+
+async def test_pictures_and_pages_may_leave_out_their_host(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    files = [{"type": "Image", "mediaType": "image/png", "url": "/1.png"}, {"type": "Image", "url": "//cdn.test/2.png"}]
+    blob = {"type": "Emoji", "name": ":blob:", "icon": {"type": "Image", "url": "/blob.png"}}
+    found = await posted(
+        stage, ada, peer, url="/@eve/1", attachment=files, tag=[MENTION, blob], content="<p>:blob:</p>"
+    )
+    assert found["url"] == peer.url("/@eve/1")
+    assert [one["remote_url"] for one in found["media_attachments"]] == [peer.url("/1.png"), "http://cdn.test/2.png"]
+    assert await stage.rows("SELECT remote_url FROM custom_emojis") == [[peer.url("/blob.png")]]
+
+
+async def test_the_picture_of_an_actor_may_leave_out_its_host(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    summary = '<p><a href="/about">about</a></p>'
+    peer.person("eve", icon={"type": "Image", "url": "/eve.png"}, image="/wide.png", url="/@eve", summary=summary)
+    (found,) = await search(ada, f"@eve@{peer.domain}")
+    assert found["url"] == peer.url("/@eve")
+    assert f'href="{peer.url("/about")}"' in found["note"]
+    (row,) = await stage.rows("SELECT avatar_remote_url, header_remote_url FROM accounts WHERE domain IS NOT NULL")
+    assert row == [peer.url("/eve.png"), peer.url("/wide.png")]
+
+
+@pytest.mark.parametrize(("name", "shown_name"), [("#l&#039;eau", "leau"), ("#R&amp;D", "rd"), ("#tea", "tea")])
+async def test_hashtags_may_be_written_as_html(
+    stage: Stage, ada: Person, peer: ForeignServer, name: str, shown_name: str
+) -> None:
+    found = await posted(stage, ada, peer, tag=[MENTION, {"type": "Hashtag", "name": name}])
+    assert [one["name"] for one in found["tags"]] == [shown_name]
+
+
+@pytest.mark.parametrize("form", ["%a, %d %b %Y %H:%M:%S -0000", "%a %b %d %H:%M:%S %Y", "%d %b %Y %H:%M:%S UTC"])
+async def test_the_date_of_a_signed_request_may_lack_a_zone(
+    stage: Stage, ada: Person, peer: ForeignServer, form: str
+) -> None:
+    """Python writes the first form by default, and HTTP once had the second one."""
+    activity = follow(peer.person("eve"), "ada")
+    covered = ["(request-target)", "host", "date", "digest"]
+    for hours, status in ((2, 401), (0, 202)):
+        date = (datetime.now(UTC) - timedelta(hours=hours)).strftime(form)
+        assert (await deliver_signed_in_part(stage, activity, covered, date=date)).status == status

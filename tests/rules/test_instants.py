@@ -13,6 +13,9 @@ from troupe.actors.rules.instants import ascii_digits, printed_instant
         "2027-11-28T09:00Z[UTC]",
         "2027-11-28 09:00:00 UTC",
         "Sun, 28 Nov 2027 09:00:00 GMT",
+        "2027-11-28 09:00:00 +0000 UTC",
+        "Sun Nov 28 2027 10:00:00 GMT+0100 (Central European Standard Time)",
+        "Sun Nov 28 2027 09:00:00 GMT+0000",
     ],
 )
 def test_a_time_is_read_as_programs_print_it(text: str) -> None:
@@ -22,7 +25,14 @@ def test_a_time_is_read_as_programs_print_it(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2027-11-28T10:00:00[a b]", "2027-11-31T10:00:00Z[UTC]", "[UTC]", "Sun, 31 Nov 2027 10:00:00 GMT"]
+    "text",
+    [
+        "2027-11-28T10:00:00[a b]",
+        "2027-11-31T10:00:00Z[UTC]",
+        "[UTC]",
+        "Sun, 31 Nov 2027 10:00:00 GMT",
+        "Sun Nov 31 2027 10:00:00 GMT+0100",
+    ],
 )
 def test_what_is_no_time_is_none(text: str) -> None:
     assert printed_instant(text) is None

@@ -4,8 +4,8 @@ Servers embed the undone activity or name it by its URI. If it has not arrived y
 hours, so that the activity has no effect when it arrives. A Follow that ended here with a rejection or a block may be
 sent again with its old URI.
 
-An Undo is sent again if its server got no answer, or if the server uses the same Undo each time. So a repeated Undo only
-undoes an activity that was applied again under the URI that the Undo names.
+An Undo is sent again if its server got no answer, or if the server uses the same Undo each time. So a repeated Undo
+only undoes an activity that was applied again under the URI that the Undo names.
 """
 
 from __future__ import annotations
