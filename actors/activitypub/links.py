@@ -1,7 +1,7 @@
 """Chooses the address of the page or the file of an object.
 
 A `url` is an address, a Link with a media type, or a list of these. Video servers name a page first, then a file for
-each resolution, some of these files inside a playlist. Some servers leave their own host out of addresses. The functions
+each resolution, some of these files inside a playlist. Some servers leave their host out of addresses. The functions
 resolve these addresses against `base`, the address of the object.
 """
 

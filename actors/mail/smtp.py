@@ -22,6 +22,8 @@ from .templates import Letter
 
 Tls = Literal["none", "starttls", "tls"]
 Step = Literal["connect", "encrypt", "log in"]
+# What a connection fails by: the certificate, encryption that the other side does not expect, or no greeting.
+Fault = Literal["certificate", "encryption", "silence"]
 
 AT_ONCE = 4  # connections to the mail server
 STEP = 30.0  # seconds that an answer of the mail server may take
@@ -37,11 +39,27 @@ LOGGED_IN = (235, 503)
 
 
 class UnusableMailServer(Exception):
-    """Raised when the mail server can't be used. `step` is the step that failed. The text is for the operator alone."""
+    """Raised when the mail server can't be used. `step` is the step that failed. The text is for the operator alone.
+
+    `fault` is None for faults that have no name in `Fault`.
+    """
 
     def __init__(self, step: Step, cause: Exception) -> None:
         super().__init__(" ".join(str(cause).split()) or type(cause).__name__)
         self.step: Step = step
+        self.fault = _fault_of(cause)
+
+
+def _fault_of(cause: Exception) -> Fault | None:
+    match cause:
+        case ssl.SSLCertVerificationError():
+            return "certificate"
+        case ssl.SSLError():
+            return "encryption"
+        case smtplib.SMTPServerDisconnected():
+            return "silence"
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,15 @@ CURES: dict[Step, str] = {
     "encrypt": "Check smtp_tls (`tls` for port 465, `starttls` for 587), and the mail server's certificate and name.",
     "log in": "Check smtp_user and smtp_password.",
 }
+WRONG_CERTIFICATE = (
+    "The certificate must have the name in smtp_host, and be of an authority that this machine knows: mend it, set"
+    " smtp_host to its name, or name a file with its authority in SSL_CERT_FILE."
+)
+NO_TLS_AT_FIRST = "This port has no TLS from the start: set smtp_tls to starttls, or smtp_port to 465."
+TLS_AT_FIRST = (
+    "If this port has TLS from the start, as 465 has, the mail server waits for it: set smtp_tls to tls, or smtp_port"
+    " to 587."
+)
 
 
 def check_smtp(examination: Examination) -> Iterator[Finding]:
@@ -34,12 +43,24 @@ def check_smtp(examination: Examination) -> Iterator[Finding]:
     try:
         smtp.try_out()
     except UnusableMailServer as error:
-        yield Finding(SUBJECT, "wrong", f"{where} can't be used ({error.step}): {error}", CURES[error.step])
+        yield Finding(SUBJECT, "wrong", f"{where} can't be used ({error.step}): {error}", _cure(error, settings))
         return
     yield from _weak(settings)
     yield Finding(SUBJECT, "good", f"{where} takes mails from {settings.mail_sender}")
     if examination.mail_to is not None:
         yield _sent(smtp, settings, examination.mail_to)
+
+
+def _cure(error: UnusableMailServer, settings: MailSettings) -> str:
+    match error.fault:
+        case "certificate":
+            return WRONG_CERTIFICATE
+        case "encryption" if error.step == "connect":
+            return NO_TLS_AT_FIRST
+        case "silence" if error.step == "connect" and settings.smtp_tls != "tls":
+            return TLS_AT_FIRST
+        case _:
+            return CURES[error.step]
 
 
 def _without(settings: SignUpSettings, mail_to: str | None) -> Iterator[Finding]:

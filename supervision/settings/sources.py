@@ -30,6 +30,12 @@ DEFAULT_FILE = Path("troupe.toml")
 MASK = "********"
 # Environment variables with the prefix that are not settings: the path of the file, and the simulator's seeds.
 NO_SETTING = re.compile(r"TROUPE_(CONFIG$|SIM_)")
+# Kubernetes tells each container where the services of its namespace are, as Docker did of linked containers: a service
+# named `troupe` is TROUPE_PORT=tcp://10.0.0.1:3000, and one named `troupe-smtp` TROUPE_SMTP_PORT.
+SERVICE_ADDRESS = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")
+OF_SERVICE = re.compile(
+    r"TROUPE_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_PROTO|_PORT|_ADDR)?)"
+)
 
 
 class ConfigurationError(Exception):
@@ -92,11 +98,20 @@ def read_sources(
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """Return variables with the prefix that name no setting, each with the nearest setting.
 
-    They are reported, not refused: a container platform may add some of its own.
+    They are reported, not refused: a container platform may add some of its own. Those of its services are known.
     """
     known = {variable(name) for name in _fields()} | {variable(name) + OF_FILE for name in SECRETS}
     names = [name for name in environ if name.startswith(PREFIX) and not NO_SETTING.match(name)]
-    return [f"{name} names no setting{nearest(_field(name))}" for name in names if name not in known]
+    unknown = [name for name in names if name not in known and not OF_SERVICE.fullmatch(name)]
+    return [
+        *(f"{name} names no setting{nearest(_field(name))}" for name in unknown),
+        *(
+            f"{name} is the address of a service of Kubernetes, and no port. Name the service otherwise, or set"
+            " enableServiceLinks to false."
+            for name in names
+            if name in known and _is_of_service(name, environ[name])
+        ),
+    ]
 
 
 def variable(name: str) -> str:
@@ -214,7 +229,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
     found = {
         name: Source("environment", variable(name), _written_in(environ[variable(name)]))
         for name, field in _fields().items()
-        if variable(name) in environ and (environ[variable(name)] or _may_be_empty(field))
+        if variable(name) in environ
+        and (environ[variable(name)] or _may_be_empty(field))
+        and not _is_of_service(variable(name), environ[variable(name)])
     }
     named = {name: path for name in SECRETS if (path := environ.get(variable(name) + OF_FILE))}
     for name, path in named.items():
@@ -241,6 +258,11 @@ def _written_in(value: str) -> str:
     value = value.removesuffix("\r")
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
     return value[1:-1] if is_quoted else value
+
+
+def _is_of_service(variable: str, value: str) -> bool:
+    """True for the address of a service in the variable of a port."""
+    return variable.endswith("PORT") and SERVICE_ADDRESS.fullmatch(value) is not None
 
 
 def _secret_in(name: str, path: str) -> str:

@@ -89,6 +89,21 @@ def test_an_unknown_variable_is_told_with_the_nearest_that_is_right() -> None:
     assert told == ["TROUPE_RATE_LIMIT names no setting; did you mean rate_limits?"]
 
 
+def test_addresses_of_services_are_no_ports() -> None:
+    environ = {
+        "TROUPE_PORT": "tcp://10.0.0.1:3000", "TROUPE_SERVICE_HOST": "10.0.0.1", "TROUPE_SERVICE_PORT_HTTP": "3000",
+        "TROUPE_PORT_3000_TCP": "tcp://10.0.0.1:3000", "TROUPE_PORT_3000_TCP_ADDR": "10.0.0.1",
+        "TROUPE_SMTP_PORT": "tcp://10.0.0.2:25", "TROUPE_SMTP_SERVICE_PORT": "25",
+    }  # fmt: skip
+    settings = read_settings({}, environ)
+    assert (settings.port, settings.smtp_port) == (3000, 587)
+    assert [line.partition(",")[0] for line in unknown_variables(environ)] == [
+        f"{name} is the address of a service of Kubernetes" for name in ("TROUPE_PORT", "TROUPE_SMTP_PORT")
+    ]
+    with pytest.raises(ConfigurationError, match="domain"):
+        read_settings({}, environ | {"TROUPE_DOMAIN": "tcp://10.0.0.1:3000"})
+
+
 def test_a_url_with_a_password_is_not_in_the_settings_portrait() -> None:
     settings = read_settings({}, {"TROUPE_DATABASE_URL": "postgresql://ada:hunter2@db/troupe"})
     assert "hunter2" not in repr(settings)

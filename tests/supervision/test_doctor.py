@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from troupe.actors.kernel.clock import first_id_at, instant_of_id
+from troupe.actors.mail import smtp
 from troupe.storage.engine.data_folder import make_private
 from troupe.supervision.commands import troupe
 from troupe.supervision.doctor import checks, confinement, descriptors, disk, permissions, proxy
@@ -27,9 +28,10 @@ from troupe.supervision.doctor.confinement import check_confinement
 from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.permissions import check_permissions
 from troupe.supervision.doctor.public_address import public_address
-from troupe.supervision.doctor.smtp import check_smtp
+from troupe.supervision.doctor.smtp import NO_TLS_AT_FIRST, TLS_AT_FIRST, WRONG_CERTIFICATE, check_smtp
 from troupe.supervision.settings.sources import read_sources
 
+from ..certificates import certificate
 from ..mail.mailserver import mail_server
 from ..small_disks import fill, small_disk
 from ..stand_ins import answering
@@ -287,6 +289,26 @@ def test_each_step_on_the_way_to_the_mail_server_is_found_broken(examine: Examin
         assert "can't be used (connect): [SSL" in failed
     (failed,) = wrong(examine(check_smtp, **mail_settings(post.port)))
     assert failed == f"127.0.0.1:{post.port} can't be used (connect): [Errno 111] Connection refused"
+
+
+def test_the_wrong_encryption_of_mail_has_a_cure_of_its_own(
+    examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smtp, "STEP", 0.5)
+    encrypted = certificate(tmp_path, addresses=["127.0.0.1"]).server
+
+    def cure(**more: str) -> str:
+        (found,) = [one for one in examine(check_smtp, **more) if one.state == "wrong"]
+        return found.cure
+
+    with mail_server() as post:
+        assert cure(**mail_settings(post.port, TROUPE_SMTP_TLS="tls")) == NO_TLS_AT_FIRST
+    with mail_server(ssl_context=encrypted) as post:
+        assert cure(**mail_settings(post.port, TROUPE_SMTP_TLS="tls")) == WRONG_CERTIFICATE
+        for tls in ("starttls", "none"):
+            assert cure(**mail_settings(post.port, TROUPE_SMTP_TLS=tls)) == TLS_AT_FIRST
+    with mail_server(tls_context=encrypted) as post:
+        assert cure(**mail_settings(post.port, TROUPE_SMTP_TLS="starttls")) == WRONG_CERTIFICATE
 
 
 def test_a_mail_that_is_asked_for_and_not_sent_for_want_of_a_server_is_found(examine: Examine) -> None:
