@@ -70,7 +70,7 @@ class OwnAddressReader:
     async def _uris(self, db: Connection, read: dict[str, OwnName]) -> dict[str, str]:
         spelled = {username for name in read.values() if (username := _local_username(name)) is not None}
         usernames = await own_addresses.usernames(db, sorted(spelled)) if spelled else {}
-        ids = [name.id for name in read.values() if isinstance(name, LocalStatusName) and _local_username(name) is None]
+        ids = [name.id for name in read.values() if isinstance(name, LocalStatusName) and not _tells_uri(name)]
         statuses = await own_addresses.statuses(db, ids) if ids else {}
         found: dict[str, str] = {}
         for address, name in read.items():
@@ -87,8 +87,8 @@ class OwnAddressReader:
                 return self._names.server_actor
             case LocalAccountName():
                 return None if username is None else self._names.actor(username)
-            case LocalStatusName() if username is not None:
-                return self._names.status(username, name.id)
+            case LocalStatusName() if _tells_uri(name):
+                return None if username is None else self._names.status(username, name.id)
             case LocalStatusName():
                 status = statuses.get(name.id)
                 return status.uri if status is not None and _is_of(name, status) else None
@@ -142,6 +142,11 @@ def _is_of(name: LocalStatusName, status: StatusAtAddress) -> bool:
     """True if a status belongs to the author that its address names, if it names one."""
     author = name.author
     return author is None or (author.username.lower(), author.domain) == (status.username, status.domain)
+
+
+def _tells_uri(name: LocalStatusName) -> bool:
+    """True if the URI of a status follows from its address, for which the status need not exist."""
+    return _local_username(name) is not None and not name.by_activity
 
 
 def _local_username(name: OwnName) -> str | None:

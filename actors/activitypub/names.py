@@ -26,14 +26,15 @@ STATUS_ID = r"(?P<id>[0-9]{1,19})"
 # The tabs of a profile name the account. The page for frames and the lists of accounts of a status name the status.
 TABS = r"(?:/(?:with_replies|media|featured|followers|following))?"
 LISTS = r"(?:/(?:embed|favourites|quotes|reblogs))?"
+JSON = r"(?:\.json)?"  # the same document, for programs that can't send a header
 # The paths of accounts and statuses: ActivityPub ids, pages, and pages as Mastodon's web client has them.
 PATHS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"/users/{NAME}",
-        rf"/users/{NAME}/statuses/{STATUS_ID}",
-        rf"(?:/web|/deck)?/@{NAME}{TABS}",
-        rf"(?:/web|/deck)?/@{NAME}/{STATUS_ID}{LISTS}",
+        rf"/users/{NAME}{JSON}",
+        rf"/users/{NAME}/statuses/{STATUS_ID}(?:{JSON}|(?P<activity>/activity))",
+        rf"(?:/web|/deck)?/@{NAME}(?:{JSON}|{TABS})",
+        rf"(?:/web|/deck)?/@{NAME}/{STATUS_ID}(?:{JSON}|{LISTS})",
         rf"(?:/web|/deck)?/{HANDLE}{TABS}",
         rf"(?:/web|/deck)?/{HANDLE}/{STATUS_ID}{LISTS}",
         rf"(?:/web|/deck)?/statuses/{STATUS_ID}",
@@ -61,11 +62,13 @@ class LocalAccountName:
 class LocalStatusName:
     """A status in an address of this server. It need not exist, nor belong to the author that the address names.
 
-    `author` is None for an address that names no author.
+    `author` is None for an address that names no author. With `by_activity` it is the address of the activity by which
+    the status was published. That of a boost leads to the boosted status, which is in the database.
     """
 
     author: LocalAccountName | None
     id: int
+    by_activity: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,9 @@ class LocalNames:
         author = None if name is None else LocalAccountName(name, self._domain_of_others(domain))
         if id is None:
             return author
-        return LocalStatusName(author, int(id)) if int(id) <= LARGEST_ID else None
+        if int(id) > LARGEST_ID:
+            return None
+        return LocalStatusName(author, int(id), by_activity=groups.get("activity") is not None)
 
     def username_of(self, uri: str) -> str | None:
         """Return the name of the account of this server that an address names."""

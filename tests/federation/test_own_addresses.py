@@ -15,6 +15,7 @@ from .peer import ForeignServer
 # An account and a status of it, as people paste their addresses.
 ACCOUNTS = ("@ada", "@ADA/", "%40ada", "users/ADA", "web/@ada?x=1", "@ada@home.test#top")
 STATUSES = ("@ada/{}", "@ADA/{}/", "users/ada/statuses/{}?utm_source=mail", "users/ADA/statuses/{}", "web/statuses/{}",
+            "users/ada/statuses/{}/activity", "users/ada/statuses/{}.json",
             "%40ada/{}#reply", "@ada/{}/embed", "@ada@home.test/{}")  # fmt: skip
 HOSTS = (f"{HOME}/", "HTTPS://Home.Test/", "http://home.test/", f"{HOME}:443/")
 
@@ -114,6 +115,18 @@ async def test_a_follow_a_mention_and_a_report_name_an_account_by_any_address(
     assert await stage.rows("SELECT id FROM follows") == []
     await take(stage, act(eve, "Block", address))
     assert await stage.rows("SELECT target_account_id FROM blocks") == [[int(ada.id)]]
+
+
+async def test_the_activity_of_a_boost_leads_to_the_boosted_post(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    eve, id = peer.person("eve"), (await bob.publish("hello"))["id"]
+    boost = await ada.done("POST", f"/api/v1/statuses/{id}/reblog")
+    assert boost["uri"] == f"{HOME}/users/ada/statuses/{boost['id']}/activity"
+    await take(stage, act(eve, "Like", boost["uri"]))
+    assert (await ada.done("GET", f"/api/v1/statuses/{id}"))["favourites_count"] == 1
+    await take(stage, act(eve, "Undo", act(eve, "Like", boost["uri"]), 2))
+    assert (await ada.done("GET", f"/api/v1/statuses/{id}"))["favourites_count"] == 0
 
 
 async def test_a_fetched_post_answers_an_own_one_by_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:
