@@ -7,14 +7,17 @@ too long are cut. Names and addresses that are too long are refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
+from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ...storage.federation.actor_keys import ActorKey
 from ...storage.federation.remote_accounts import RemoteProfile
 from ..activitypub.key_documents import keys_of_actor
 from ..activitypub.links import page_of, picture_of, with_whole_links
 from ..activitypub.notes import EARLIEST, read_emojis, time_of
+from ..activitypub.uris import normal_uri
 from ..activitypub.vocabulary import (
     LONGEST_URI,
     host_of,
@@ -38,6 +41,8 @@ from .webfinger import Handle, handle_from, handle_in
 ACTORS = frozenset({"Person", "Service", "Group", "Organization", "Application", "Feed"})
 BOTS = frozenset({"Service", "Application"})
 GROUPS = frozenset({"Group", "Feed"})
+
+HANDLE_SCHEME = "acct:"
 
 DISPLAY_NAME_CHARACTERS = 2_048
 NOTE_CHARACTERS = 20_480
@@ -114,7 +119,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         indexable=document.get("indexable") is True,
         memorial=document.get("memorial") is True,
         suspended=document.get("suspended") is True,
-        also_known_as=[uri for uri in uris_of(document.get("alsoKnownAs")) if host_of(uri) is not None][:ALIASES],
+        also_known_as=[one for one in uris_of(document.get("alsoKnownAs")) if _is_alias(one)][:ALIASES],
         published_at=_moment(time_of(document.get("published")), now),
         emojis=tuple((emoji.shortcode, emoji.url) for emoji in read_emojis(document)),
     )
@@ -134,6 +139,28 @@ def moved_to(document: JsonObject) -> str | None:
     """Return the URI of the account that an actor claims to have moved to."""
     uri = uri_of(document.get("movedTo"))
     return uri if uri is not None and uri != document.get("id") and host_of(uri) is not None else None
+
+
+def is_known_as(aliases: Sequence[str], account: Account, domain: str) -> bool:
+    """True if another actor's aliases name an account of a `domain`: by its URI, its page or its handle.
+
+    The specification does not say how the alias is written, so that sites write what people have pasted.
+    """
+    handle = handle_from(account.username, domain)
+    named = [handle_in(alias) for alias in aliases if alias.startswith(HANDLE_SCHEME)]
+    if handle is not None and any(one is not None and one.is_same(handle) for one in named):
+        return True
+    own = {_spelled(address) for address in (account.uri, account.url) if address is not None}
+    return not own.isdisjoint(map(_spelled, aliases))
+
+
+def _spelled(address: str) -> str:
+    """Return an address as aliases are compared: without its scheme and a slash at its end."""
+    return normal_uri(address).partition("://")[2].removesuffix("/")
+
+
+def _is_alias(uri: str) -> bool:
+    return host_of(uri) is not None or (uri.startswith(HANDLE_SCHEME) and handle_in(uri) is not None)
 
 
 class _OwnAddresses:

@@ -19,6 +19,7 @@ from ..context import ActorContext
 from ..facts.accounts import ChangedAccount
 from ..kernel import Refused, Runtime
 from ..rules.limits import FEATURED_TAGS, PINS_ELSEWHERE
+from .actor_documents import is_known_as
 from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
@@ -53,7 +54,7 @@ class AccountDetails:
         `target_uri` is the account that it claims to have moved to, `tags_url` the collection of its featured hashtags.
         """
         target = None if target_uri is None else await self._find_target(target_uri)
-        is_proven = target is not None and account.uri in target.also_known_as
+        is_proven = target is not None and is_known_as(target.also_known_as, account, account.domain or "")
         totals = await self._totals(account)
         await self._context.database.transact(
             _store, account.id, totals, target.id if target is not None and is_proven else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import trio
 
 from ...actors.commands.moves import AddAlias, MoveAway, MoveBack, RemoveAlias
+from ...actors.federation.actor_documents import is_known_as
 from ...actors.federation.errors import DocumentUnavailable
 from ...actors.kernel import Refused
 from ...actors.rules.identity import handle_of, without_signs_around
@@ -55,7 +56,7 @@ async def move(context: HttpContext, request: Request, posted: MoveForm) -> Answ
     if problems := await problems_of(me, posted):
         return await _page(me, problems, target=posted.target)
     target = await _find(me, posted.target, anew=True)
-    problem = NOT_FOUND if target is None else _problem_of(me, target)
+    problem = NOT_FOUND if target is None else await _problem_of(me, target)
     if target is None or problem is not None:
         return await _page(me, {"target": problem or NOT_FOUND}, target=posted.target)
     try:
@@ -116,7 +117,7 @@ async def _find(me: SignedIn, written: str, *, anew: bool) -> Account | None:
     return None
 
 
-def _problem_of(me: SignedIn, target: Account) -> str | None:
+async def _problem_of(me: SignedIn, target: Account) -> str | None:
     """Return the reason why the account can't move to the target; None if it can."""
     if target.id == me.user.account_id:
         return ITSELF
@@ -124,8 +125,9 @@ def _problem_of(me: SignedIn, target: Account) -> str | None:
         return NOT_FOUND
     if target.moved_to_id is not None:
         return GONE_ON
-    own = me.context.federation.names.actor(me.user.username)
-    return None if own in target.also_known_as else NO_ALIAS
+    own = await me.context.accounts.find(me.user.account_id)
+    domain = me.context.settings.local_domain
+    return None if own is not None and is_known_as(target.also_known_as, own, domain) else NO_ALIAS
 
 
 async def _page(me: SignedIn, problems: dict[str, str] | None = None, handle: str = "", target: str = "") -> Answer:

@@ -612,5 +612,27 @@ async def test_followers_go_along_with_a_move(stage: Stage, ada: Person, bob: Pe
     assert moved == [new["id"]]
 
 
+@pytest.mark.parametrize("alias", ["{id}", "{id}/", "{url}", "acct:Eve@{domain}", "{capitals}", "{secure}"])
+async def test_an_alias_may_be_written_in_any_way(stage: Stage, ada: Person, peer: ForeignServer, alias: str) -> None:
+    eve = peer.person("eve")
+    capitals, secure = eve["id"].replace("http://peer", "http://PEER"), eve["id"].replace("http:", "https:")
+    written = alias.format(id=eve["id"], url=eve["url"], domain=peer.domain, capitals=capitals, secure=secure)
+    new = peer.person("new", "other.test", alsoKnownAs=[written])
+    await followed(ada, peer)
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}))
+    await take(stage, act(eve, "Move", eve["id"], target=new["id"]))
+    await until_found(lambda: _none(stage, "SELECT id FROM follows"))
+
+
+@pytest.mark.parametrize("alias", ["{id}x", "{id}/statuses", "acct:evelyn@{domain}", "acct:eve@other.test", "{other}"])
+async def test_an_alias_names_one_account(stage: Stage, ada: Person, peer: ForeignServer, alias: str) -> None:
+    eve, mallory = peer.person("eve"), peer.person("mallory")
+    written = alias.format(id=eve["id"], domain=peer.domain, other=mallory["id"])
+    new = peer.person("new", "other.test", alsoKnownAs=[written])
+    await followed(ada, peer)
+    await take(stage, act(eve, "Move", eve["id"], target=new["id"]))
+    assert await stage.rows("SELECT id FROM accounts WHERE moved_to_id IS NOT NULL") == []
+
+
 async def _none(stage: Stage, query: str) -> bool:
     return await stage.rows(query) == []

@@ -8,6 +8,7 @@ from ...commands.moves import Move
 from ...commands.reports import FileReport
 from ...rules.limits import REPORT_STATUSES
 from ...shown.statuses import may_see
+from ..actor_documents import is_known_as
 from ..inbox_context import Activity, InboxContext
 
 LONGEST_COMMENT = 5_000
@@ -57,5 +58,5 @@ async def move(inbox: InboxContext, activity: Activity) -> None:
         target = await inbox.resolver.refresh(target)
     if target is None or target.suspended_at is not None or target.moved_to_id is not None:
         return
-    if actor.uri in target.also_known_as:
+    if is_known_as(target.also_known_as, actor, actor.domain or ""):
         await inbox.ask(actor.id, Move(target.id), activity.origin)
