@@ -82,6 +82,9 @@ async def test_what_has_a_text_of_its_own_and_no_such_name_is_an_answer(
         (("th\u00e9", "the\u0301"), "the\u0301", [0, 1]),
         (("th\u00e9", "the\u0301"), " th\u00e9", [1, 0]),
         (("<b>", "&amp;"), "&amp;", [0, 1]),
+        (("R&D", "<tea>"), "&lt;tea&gt;", [0, 1]),
+        (("R&D", "R&amp;D"), "R&amp;D", [0, 1]),
+        (("R&D", "tea"), "R&#38;D", [1, 0]),
     ],
 )
 async def test_the_same_spelling_counts_first_and_then_the_same_text(

@@ -8,6 +8,7 @@ their servers.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from datetime import timedelta
 from unicodedata import normalize
@@ -84,7 +85,7 @@ async def _cast_vote(inbox: InboxContext, activity: Activity, vote: ReceivedVote
 
 def _position_of(named: str, titles: Sequence[str]) -> int | None:
     """Return the position of an option, also if another server has cut spaces or composed letters in another way."""
-    for spelled in (str, str.strip, _folded):
+    for spelled in (str, str.strip, _folded, _decoded):
         spellings = [spelled(title) for title in titles]
         if spelled(named) in spellings:
             return spellings.index(spelled(named))
@@ -93,6 +94,11 @@ def _position_of(named: str, titles: Sequence[str]) -> int | None:
 
 def _folded(title: str) -> str:
     return " ".join(normalize("NFC", title).split())
+
+
+def _decoded(title: str) -> str:
+    """Return an option that another server has written as HTML."""
+    return _folded(html.unescape(title))
 
 
 # An unknown post that is older is not stored on an Update: its Create arrived long ago, and concerned no account here.
