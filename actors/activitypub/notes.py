@@ -17,6 +17,7 @@ from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
 from ..rules.domains import is_within
+from ..rules.emojis import FOREIGN
 from ..rules.instants import printed_instant
 from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
