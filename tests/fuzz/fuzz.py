@@ -98,27 +98,24 @@ def random_input(largest: int, chance: random.Random) -> tuple[str, str]:
     return f"{[row[:60] for row in rows]!r} in turns", repeated("".join(rows), largest)
 
 
-def cost_of(target: Target, name: str, text: str, tries: int = TRIES) -> Cost:
-    """Return the cost of an input. One that is cheap is measured once."""
+def cost_of(target: Target, name: str, text: str, enough: float = MOST_MILLISECONDS / 2) -> Cost:
+    """Return the cost of an input. It is measured again, up to `TRIES` times, until it is at most `enough`."""
     best = float("inf")
-    for _ in range(tries):
+    for _ in range(TRIES):
         prepared = target.prepare(text)
         unit = _calibrate() / REFERENCE_MILLISECONDS
         begun = time.thread_time()
         target.run(prepared)
         best = min(best, (time.thread_time() - begun) * 1000 / unit)
-        if best < MOST_MILLISECONDS / 2:
+        if best <= enough:
             break
     return Cost(round(best, 1), target.name, name)
 
 
-def dearest(targets: Iterable[Target], inputs: Callable[[int], Iterable[tuple[str, str]]], count: int) -> list[Cost]:
-    """Return the dearest inputs of the targets, at most `count` of each."""
-    found: list[Cost] = []
-    for target in targets:
-        costs = (cost_of(target, name, text) for name, text in inputs(target.largest))
-        found += sorted(costs, reverse=True)[:count]
-    return sorted(found, reverse=True)
+def dearest(target: Target, inputs: Iterable[tuple[str, str]], count: int) -> list[Cost]:
+    """Return the dearest inputs of a target, at most `count`. Those that it allows are measured once."""
+    costs = (cost_of(target, name, text, enough=MOST_MILLISECONDS) for name, text in inputs)
+    return sorted(costs, reverse=True)[:count]
 
 
 _last: tuple[float, float] = (0.0, 0.0)  # the thread's time when the loop was last measured, and what it took

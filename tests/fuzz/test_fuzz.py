@@ -10,5 +10,5 @@ PAIRS = 5
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_no_repetitive_input_keeps_the_loop_for_long(target: Target) -> None:
-    costs = dearest([target], lambda largest: some_inputs(largest, seed=len(target.name), pairs=PAIRS), count=3)
+    costs = dearest(target, some_inputs(target.largest, seed=len(target.name), pairs=PAIRS), count=3)
     assert costs[0].milliseconds <= MOST_MILLISECONDS, costs
