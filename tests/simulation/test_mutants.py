@@ -227,13 +227,14 @@ OTHER_MUTANTS = [
 
 # Few runs find these. The search begins with one that does, and goes on with all others.
 KNOWN: dict[Callable[[Patch], None], list[tuple[int, str]]] = {
-    promises_are_not_stored: [(9, "random")],
+    promises_are_not_stored: [(1, "pct")],
     streams_are_told_and_not_moved: [(10, "random")],
-    deletions_are_forgotten: [(56, "random")],
+    deletions_are_forgotten: [(22, "random")],
     accounts_come_back_without_a_look_behind: [(3, "pct")],
-    mutes_are_applied_before_their_commit: [(18, "random")],
-    changes_of_lists_are_not_promised: [(62, "pct")],
+    mutes_are_applied_before_their_commit: [(76, "pct")],
+    changes_of_lists_are_not_promised: [(79, "pct")],
     follows_of_hashtags_are_not_promised: [(17, "pct")],
+    homes_do_not_register_for_hashtags: [(3, "random")],
 }
 
 
@@ -252,7 +253,7 @@ def test_a_broken_rule_is_found(break_rule: Callable[[Patch], None], scenario: C
 
 # The pinned runs are those that find its mutants.
 @simulation(
-    seeds=20, faults=Budget(5, KINDS), pinned=[(9, "random"), (10, "random"), (56, "random"), (3, "pct")], world=stage
+    seeds=20, faults=Budget(5, KINDS), pinned=[(1, "pct"), (10, "random"), (22, "random"), (3, "pct")], world=stage
 )
 async def test_the_same_morning_goes_well_when_no_rule_is_broken(sim: Simulation) -> None:
     await an_ordinary_morning(sim)

@@ -45,9 +45,6 @@ seeds = st.integers(0, 2**32 - 1)
 few_do_little = st.lists(st.lists(steps(FEW), max_size=25), max_size=3)
 KILLED_RARELY = (*DEEDS * 5, Deed.KILL)
 ROUNDS = 4
-# Runs that found a bug once: a status that a home took for known while its message was on its way; twice a post that
-# was shown to a blocked account, which still had the answered block in its mailbox.
-FOUND = () if SEEDS else (210006, 1000259)
 
 
 def examples(number: int, *phases: Phase) -> settings:
@@ -74,7 +71,7 @@ def test_a_few_clients_do_the_same_again(rounds: Rounds, seed: int) -> None:
     assert run(FEW, rounds, seed).outcome.digest == run(FEW, rounds, seed).outcome.digest
 
 
-@pytest.mark.parametrize("seed", [*FOUND, *range(BASE, BASE + int(SEEDS or 1))])
+@pytest.mark.parametrize("seed", range(BASE, BASE + int(SEEDS or 1)))
 def test_a_hundred_clients_for_a_thousand_steps(seed: int) -> None:
     chance = random.Random(f"script/{seed}")
     rounds = [[a_step(chance, MANY, KILLED_RARELY) for _ in range(STEPS // ROUNDS)] for _ in range(ROUNDS)]
