@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from troupe.http.views import resolving
+
 from ..http.conftest import (
     ada,
     bob,
@@ -38,6 +40,13 @@ HOSTS = ("peer.test", "other.test", "third.test", *(f"host{number}.peer.test" fo
 @pytest.fixture
 def options() -> dict[str, Any]:
     return {"rate_limits": False, "domain": "home.test", "test_hosts": HOSTS}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, let requests wait longer for what they look up at the foreign server."""
+    monkeypatch.setattr(resolving, "PATIENCE", 60.0)
+    monkeypatch.setattr(resolving, "MENTION_PATIENCE", 60.0)
 
 
 @pytest.fixture

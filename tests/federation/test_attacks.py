@@ -17,6 +17,7 @@ from troupe.actors.federation.background_jobs import BackgroundJobs
 
 from ..clients import Person, Stage
 from ..signing import private_key
+from ..waiting import PATIENCE
 from .delivering import HOME, act, applied, create, deliver, follow, note, take
 from .finding import search
 from .peer import ForeignServer
@@ -156,7 +157,7 @@ async def test_a_sender_does_not_wait_for_its_slow_key(
     monkeypatch.setattr(reception, "SECONDS_FOR_KEY", 0.1)
     eve = peer.person("eve")
     let_go = peer.hold(eve["id"])
-    with trio.fail_after(10):
+    with trio.fail_after(PATIENCE):
         assert (await deliver(stage, follow(eve, "ada"))).status == 202
     assert await stage.rows("SELECT count(*) FROM outbox WHERE kind = 'unverified'") == [[1]]
     let_go.set()
@@ -166,7 +167,7 @@ async def test_slow_keys_of_one_domain_leave_others_their_places(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Anybody can name forty keys of a server that never answers."""
-    monkeypatch.setattr(reception, "SECONDS_FOR_KEY", 15)
+    monkeypatch.setattr(reception, "SECONDS_FOR_KEY", 2 * PATIENCE)
     slow, fay = peer.person("eve"), peer.person("fay", "other.test")
     keys = [peer.url(f"/slow/{number}") for number in range(40)]
     held = [peer.hold(key) for key in keys]
@@ -177,10 +178,10 @@ async def test_slow_keys_of_one_domain_leave_others_their_places(
     async with trio.open_nursery() as nursery:
         for number, key_id in enumerate(keys):
             nursery.start_soon(ask, number, key_id)
-        with trio.fail_after(8):
+        with trio.fail_after(PATIENCE):
             while len(peer.peer.asked) < domain_limits.OF_ONE_DOMAIN:
                 await peer.peer.was_asked()
-        with trio.fail_after(8):
+        with trio.fail_after(PATIENCE):
             assert (await deliver(stage, follow(fay, "ada"))).status == 202
         for event in held:
             event.set()
@@ -201,7 +202,7 @@ async def test_jobs_for_slow_servers_leave_others_their_workers() -> None:
     async with trio.open_nursery() as nursery:
         await nursery.start(jobs.run, stopping)
         jobs.add("thread", "https://quick.test/x", work)
-        with trio.fail_after(5):
+        with trio.fail_after(PATIENCE):
             await done.wait()
         await trio.testing.wait_all_tasks_blocked()
         assert len(jobs) == background_jobs.MOST_OF_ONE_DOMAIN

@@ -18,7 +18,7 @@ from troupe.http.server import limits
 
 from ..clients import Stage
 from .raw_requests import RAW_REQUESTS, Raw
-from .serving import PATIENCE, request, serving
+from .serving import request, serving
 from .smuggling import CORPUS, NEXT
 
 LAST = request(b"GET /health")
@@ -27,6 +27,8 @@ TRIES = ["whole"] * 4 + ["in pieces"] * 5 + ["byte by byte"]
 AT_ONCE = 8  # conversations, far fewer than there are connections for an address
 # A long text is sent byte by byte only up to here: what is special about it has come.
 BYTE_BY_BYTE = 1500
+# Seconds: more than a conversation of single bytes takes on a busy machine, and less than a connection may be idle.
+HANGS = 60.0
 # What differs from answer to answer.
 VARYING = re.compile(rb"(?:date|x-request-id): [^\r]*\r\n")
 ANSWER = re.compile(rb"HTTP/1\.1 (\d{3}).*?\r\n\r\n", re.DOTALL)
@@ -68,7 +70,7 @@ async def converse(
     """Send a text, and note what comes until the server closes the connection, in order and not with a reset."""
     async with limit, await trio.open_tcp_stream("127.0.0.1", port) as stream, trio.open_nursery() as nursery:
         nursery.start_soon(send, stream, pieces, half_closes)
-        with trio.fail_after(2 * PATIENCE):
+        with trio.fail_after(HANGS):
             text = b"".join([bytes(chunk) async for chunk in stream])
         nursery.cancel_scope.cancel()
     heads = [(int(found[1]), VARYING.sub(b"", found[0])) for found in ANSWER.finditer(text)]

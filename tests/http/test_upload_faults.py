@@ -274,7 +274,7 @@ async def test_images_are_answered_while_films_take_all_the_time_there_is(
     for person in (*others, ada):
         await sent(person)
     await until(lambda: processes.count("film") == 2)
-    with trio.fail_after(20):
+    with trio.fail_after(SOON):
         for person in (*others, ada):
             assert (await uploaded(person))["type"] == "image"
     assert stage.http_context.media.inspect()["films"] == "2 of 2, 2 waiting"
@@ -288,7 +288,7 @@ async def test_a_moving_gif_is_not_in_front_of_images(
         for person in (ada, bob):
             nursery.start_soon(upload, person, b"GIF89a" + bytes(100), "a.gif")
         await until(lambda: stage.http_context.media.inspect()["gifs"] == "1 of 1, 1 waiting")
-        with trio.fail_after(20):
+        with trio.fail_after(SOON):
             assert (await uploaded(ada))["type"] == "image"
         nursery.cancel_scope.cancel()
 
@@ -308,7 +308,7 @@ async def test_an_account_that_uploads_a_lot_has_one_process_at_a_time_and_other
             nursery.start_soon(upload, ada, picture())
         await until(lambda: stage.http_context.media.inspect()["images"] == "1 of 2, 5 waiting")
         processes.happens = lambda job, number: None
-        with trio.fail_after(20):
+        with trio.fail_after(SOON):
             assert (await uploaded(bob))["type"] == "image"
         assert len(gates) == 1
         gates[0][1].set()
@@ -357,7 +357,7 @@ async def test_who_waits_for_a_film_is_answered_when_it_is_put_off(
 ) -> None:
     monkeypatch.setattr(queue, "PAUSES", (600.0, 600.0, 600.0))
     processes.happens = lambda job, number: -signal.SIGKILL
-    with trio.fail_after(20):
+    with trio.fail_after(SOON):
         reply = await upload(ada, film(sound=True), "film.mp4", path="/api/v1/media")
     assert (reply.status, reply.json["url"]) == (202, None)
     assert (await try_to_attach(ada, reply.json["id"])).status == 422
