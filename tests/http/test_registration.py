@@ -12,6 +12,7 @@ from troupe.storage.engine.database import Doubtful
 
 from ..checklist.rows import rows
 from ..clients import STAFF, Client, Person, Stage
+from ..waiting import until_none
 from .registering import ACCOUNTS, OPEN, app_client, codes, form, link_in, registered
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -283,10 +284,12 @@ async def test_of_two_who_want_one_name_at_the_same_time_one_gets_it(stage: Stag
     assert len(lost) == 6
     assert lost.count({"username": ["ERR_TAKEN"]}) == lost.count({"email": ["ERR_TAKEN"]}) == 3
     await stage.letterbox.receive(2)
-    with trio.fail_after(20):
-        while (rows := (await stage.rows(ROWS))[0])[-1]:
-            pass
-    assert rows == [2, 2, 2, 2, 0]
+
+    async def waiting() -> object:
+        return (await stage.rows(ROWS))[0][-1]
+
+    await until_none(waiting)
+    assert await stage.rows(ROWS) == [[2, 2, 2, 2, 0]]
     assert stage.failures == []
 
 

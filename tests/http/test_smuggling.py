@@ -43,6 +43,7 @@ class Answers(NamedTuple):
     headers: tuple[tuple[tuple[bytes, bytes], ...], ...]
 
 
+@pytest.mark.timeout(300)
 async def test_the_answer_to_any_bytes_depends_on_nothing_else(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CLOSE", 3.0)  # A busy machine may take long for the rest of a text.
     stage.both_ways = True  # both are served here, one after the other
