@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from ...actors.commands.registration import ConfirmEmail, ResendConfirmation
 from ...actors.kernel import Address, Refused
-from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...storage import oauth, registration, users
 from ...storage.oauth import Application
 from ...storage.secrets import hash_of
@@ -24,7 +23,7 @@ from ..router import api
 from . import sessions
 from .page_frames import form_page, framed_page
 from .redirects import OUT_OF_BAND, complaint
-from .users import user_by_login
+from .users import user_to_mail
 
 OUTDATED = "This page was open for too long. Please send it again."
 
@@ -70,12 +69,9 @@ async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> 
     """Send another mail if a user with this address is not confirmed. The answer does not show if it was sent."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return await _form(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
-    email = spelled(wanted.email)
-    if is_mailbox(email):
-        context.limits.count_mail(email)
-        user = await user_by_login(context, email)
-        if user is not None and user.confirmed_at is None:
-            await _resend(context, request, user)
+    user = await user_to_mail(context, wanted.email)
+    if user is not None and user.confirmed_at is None:
+        await _resend(context, request, user)
     return redirect("/auth/confirmation/sent")
 
 

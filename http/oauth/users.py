@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.limits import EMAIL_CHARACTERS
-from ...actors.rules.mailboxes import spelled
+from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...storage import users
 from ...storage.users import User
 from ..access import rates
@@ -50,6 +50,15 @@ async def user_by_login(context: HttpContext, login: str) -> User | None:
         if (user := await context.database.read(users.find_user_by_login, written)) is not None:
             return user
     return None
+
+
+async def user_to_mail(context: HttpContext, written: str) -> User | None:
+    """Return the user with an address from a form that requests a mail; None if there is none. Raises TooMany."""
+    email = spelled(written)
+    if not is_mailbox(email):
+        return None
+    context.limits.count_mail(email)
+    return await user_by_login(context, email)
 
 
 def barred(user: User) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from ...actors.commands.passwords import ChangePassword, ResetPassword, SendPasswordReset
 from ...actors.kernel import Address, Refused
 from ...actors.rules import registration as rules
-from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...storage import passwords, users
 from ...storage.secrets import hash_of
 from ..access import rates
@@ -20,7 +19,7 @@ from ..intake.request import Request
 from ..oauth import passwords as hashing
 from ..oauth import sessions
 from ..oauth.page_frames import form_page, framed_page
-from ..oauth.users import user_by_login
+from ..oauth.users import user_to_mail
 from ..router import api
 from .signed_in import OUTDATED, WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
 
@@ -105,13 +104,10 @@ async def send_link(context: HttpContext, request: Request, wanted: ForgottenFor
     """Send a link to the user with this address, if the address is known."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return await _request_page(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
-    email = spelled(wanted.email)
-    if is_mailbox(email):
-        context.limits.count_mail(email)
-        user = await user_by_login(context, email)
-        if user is not None:
-            address = Address("account", str(user.account_id))
-            context.runtime.tell(address, SendPasswordReset(), origin=request.origin)
+    user = await user_to_mail(context, wanted.email)
+    if user is not None:
+        address = Address("account", str(user.account_id))
+        context.runtime.tell(address, SendPasswordReset(), origin=request.origin)
     return redirect("/auth/password/sent")
 
 
