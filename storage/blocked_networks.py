@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from asyncpg import UniqueViolationError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
-
 from .engine.database import Connection
 from .engine.sql import Statement
+from .engine.statement_errors import UniqueViolationError
 from .server_blocks import in_table, table_of
 
 NetworkSeverity = Literal["sign_up_requires_approval", "sign_up_block", "no_access"]

@@ -2,9 +2,8 @@
 
 from datetime import datetime
 
-from asyncpg import UniqueViolationError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
-
 from .engine.database import Connection
+from .engine.statement_errors import UniqueViolationError
 from .registration import Taken
 
 BEGIN = "UPDATE users SET new_email = $2 WHERE account_id = $1"

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from asyncpg import UniqueViolationError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
-
 from . import accounts, oauth, users
 from .accounts import NewAccount
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
+from .engine.statement_errors import UniqueViolationError
 from .oauth import NewToken
 from .users import MailedLink, NewUser
 

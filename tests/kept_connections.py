@@ -117,7 +117,7 @@ class Loan:
         while (kept := self.keeper.take(dsn, how)) is not None:
             if await self._renewed(kept):
                 return kept
-        connection = await connect(dsn, **how)
+        connection: Any = await connect(dsn, **how)
         connection.__class__ = KeptConnection  # the product names the class
         connection.loan, connection.how = self, how
         return connection

@@ -6,17 +6,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import asyncpg
 import orjson
 
 from . import lock_waits, trouble
-from .database import Connection
+from .database import Connection, EngineConnection
 from .urls import for_asyncpg
-
-#: asyncpg's own connection, whose types pyright cannot see through.
-Asyncpg = Any
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,9 +59,9 @@ class TypeCachingConnection(asyncpg.Connection):
     asyncpg asks once for each array type on each connection. The recursive query takes longer than most statements.
     """
 
-    _introspected: ClassVar[dict[tuple[int, ...], Any]] = {}
+    _introspected: ClassVar[dict[tuple[int, ...], tuple[object, object]]] = {}
 
-    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> Any:
+    async def _introspect_types(self, typeoids: Iterable[int], timeout: float | None) -> tuple[object, object]:
         oids = tuple(sorted(typeoids))
         if oids not in self._introspected:
             types = await super()._introspect_types(oids, timeout)
@@ -74,7 +71,9 @@ class TypeCachingConnection(asyncpg.Connection):
         return self._introspected[oids]
 
 
-async def connect(dsn: str, *, application_name: str, deadline: float = 10.0, patience: float | None = None) -> Asyncpg:
+async def connect(
+    dsn: str, *, application_name: str, deadline: float = 10.0, patience: float | None = None
+) -> EngineConnection:
     """Open a connection, on the asyncio side. Times are in seconds.
 
     PostgreSQL ends a statement a second after `deadline`, when its caller has stopped waiting. After `patience`, a
@@ -123,12 +122,12 @@ def transact_once(
             connection = await connect(dsn, application_name="troupe/command", deadline=LONGEST, patience=LONGEST + 5)
         with trouble.unavailable(dsn):
             async with lock_waits.report_blocker(dsn, connection):
-                return await _in_transaction(connection, lambda: work(cast(Connection, connection), *args, **kwargs))
+                return await _in_transaction(connection, lambda: work(connection, *args, **kwargs))
 
     return run(transaction)
 
 
-async def _in_transaction(connection: Asyncpg, work: Callable[[], Awaitable[T]]) -> T:
+async def _in_transaction(connection: EngineConnection, work: Callable[[], Awaitable[T]]) -> T:
     """Run `work` in a transaction and close the connection, without waiting for a PostgreSQL that does not answer."""
     transaction = connection.transaction()
     try:
@@ -172,7 +171,7 @@ class LoneConnection:
 
         async def body() -> T:
             async with lock_waits.report_blocker(self._dsn, self._connection):
-                return await work(cast(Connection, self._connection), *args, **kw)
+                return await work(self._connection, *args, **kw)
 
         task = self._loop.create_task(body())
         try:
@@ -203,9 +202,9 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
         return runner.run(body())
 
 
-def _encode_jsonb(value: Any) -> bytes:
+def _encode_jsonb(value: object) -> bytes:
     return JSONB_VERSION + orjson.dumps(value)
 
 
-def _decode_jsonb(data: bytes) -> Any:
+def _decode_jsonb(data: bytes) -> object:
     return orjson.loads(data[1:])

@@ -10,7 +10,7 @@ Errors of the statements themselves (a unique violation, a failed check) are asy
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeGuard, TypeVar
 
 Row = Mapping[str, Any]
 P = ParamSpec("P")
@@ -47,6 +47,28 @@ class Connection(Protocol):
     async def execute(self, query: str, *args: object) -> str: ...
 
 
+class OpenTransaction(Protocol):
+    """The methods of asyncpg's transaction on a connection."""
+
+    async def start(self) -> None: ...
+    async def commit(self) -> None: ...
+    async def rollback(self) -> None: ...
+
+
+class EngineConnection(Connection, Protocol):
+    """A connection of asyncpg with the methods that only the engine uses, for its life and its transactions."""
+
+    def transaction(self) -> OpenTransaction: ...
+    def is_in_transaction(self) -> bool: ...
+    def is_closed(self) -> bool: ...
+    def get_server_pid(self) -> int: ...
+    def get_settings(self) -> object: ...
+    def add_termination_listener(self, callback: Callable[[object], object]) -> None: ...
+    async def add_listener(self, channel: str, callback: Callable[..., object]) -> None: ...
+    def terminate(self) -> None: ...
+    async def close(self, *, timeout: float | None = None) -> None: ...
+
+
 class Database(Protocol):
     """Runs storage functions, each call in a transaction or as a read."""
 
@@ -69,6 +91,11 @@ class Database(Protocol):
         ...
 
 
+def is_group(error: BaseException) -> TypeGuard[BaseExceptionGroup[BaseException]]:
+    """True for a group of exceptions. isinstance would leave the type of the exceptions in it open."""
+    return isinstance(error, BaseExceptionGroup)
+
+
 @contextmanager
 def lone_exception() -> Generator[None]:
     """Take an exception out of the groups that nurseries wrap it in, so that callers can catch it by its class."""
@@ -78,7 +105,7 @@ def lone_exception() -> Generator[None]:
         inner: BaseExceptionGroup[BaseException] = group
         while len(inner.exceptions) == 1:
             lone = inner.exceptions[0]
-            if not isinstance(lone, BaseExceptionGroup):
+            if not is_group(lone):
                 raise lone from lone.__cause__
-            inner = cast("BaseExceptionGroup[BaseException]", lone)
+            inner = lone
         raise inner from inner.__cause__

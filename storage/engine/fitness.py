@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from .database import Connection, StorageError
+from .database import Connection, EngineConnection, StorageError
 
 OLDEST = 15  # NULLS NOT DISTINCT of unique indexes
 FACTS = """
@@ -27,8 +26,7 @@ class UnfitDatabase(StorageError):
     """Raised for a database that Troupe can't work with. Nothing was changed."""
 
 
-# `Any`: asyncpg's own connection, which has no types.
-async def require_fit(db: Connection, open_another: Callable[[], Awaitable[Any]]) -> None:
+async def require_fit(db: Connection, open_another: Callable[[], Awaitable[EngineConnection]]) -> None:
     """Raise UnfitDatabase with the cure. `open_another` opens another connection to the same address."""
     facts = await db.fetchrow(FACTS)
     if facts["version_number"] < OLDEST * 10_000:
@@ -47,8 +45,7 @@ async def require_fit(db: Connection, open_another: Callable[[], Awaitable[Any]]
         raise UnfitDatabase(NO_SESSION)
 
 
-# `Any`, as above.
-async def _has_session(db: Connection, other: Any) -> bool:
+async def _has_session(db: Connection, other: EngineConnection) -> bool:
     """True if a connection keeps its process of PostgreSQL while another connection is in a transaction."""
     try:
         process = await db.fetchval(PROCESS)

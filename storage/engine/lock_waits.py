@@ -10,10 +10,10 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Collection, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
 
 import asyncpg
 
+from .database import EngineConnection, Row
 from .urls import for_asyncpg
 
 #: Seconds after which a wait is said.
@@ -37,7 +37,7 @@ HOLDERS = {
 
 
 @asynccontextmanager
-async def report_blocker(dsn: str, connection: Any) -> AsyncGenerator[None]:
+async def report_blocker(dsn: str, connection: EngineConnection) -> AsyncGenerator[None]:
     """Report who holds the lock that the connection waits for, while this block runs. On the asyncio side."""
     watcher = asyncio.create_task(_watch(dsn, connection.get_server_pid()))
     try:
@@ -73,7 +73,7 @@ async def holders(dsn: str, processes: Collection[int]) -> Mapping[int, str]:
 
 
 @asynccontextmanager
-async def _looking(dsn: str) -> AsyncGenerator[Any]:
+async def _looking(dsn: str) -> AsyncGenerator[EngineConnection]:
     looking = await asyncpg.connect(
         for_asyncpg(dsn), timeout=PATIENCE, command_timeout=PATIENCE, server_settings={"timezone": "UTC"}
     )
@@ -83,13 +83,13 @@ async def _looking(dsn: str) -> AsyncGenerator[Any]:
         looking.terminate()
 
 
-def _name(blocker: Mapping[str, Any]) -> str:
+def _name(blocker: Row) -> str:
     name = blocker["application_name"]
     holder = next((words for start, words in HOLDERS.items() if name.startswith(start)), None)
     return holder or name or "a session without a name"
 
 
-def _process(blocker: Mapping[str, Any]) -> str:
+def _process(blocker: Row) -> str:
     return f"process {blocker['pid']} of PostgreSQL, in a transaction since {blocker['since']} UTC"
 
 

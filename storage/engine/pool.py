@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import asyncpg
 import outcome
@@ -20,8 +20,8 @@ import trio
 import trio_asyncio
 
 from . import lock_waits
-from .connect import UNAVAILABLE, Asyncpg, connect
-from .database import Connection, Doubtful, Fenced, Unavailable, lone_exception
+from .connect import UNAVAILABLE, connect
+from .database import Connection, Doubtful, EngineConnection, Fenced, Unavailable, lone_exception
 from .faults import CallTooLong, HeldUp
 from .pool_numbers import PoolNumbers
 from .prompt import PromptLoop, open_loop
@@ -66,16 +66,16 @@ Check = Callable[[Connection], Awaitable[None]]
 class PoolCall:
     """The work of a caller on its way through the pool."""
 
-    work: Callable[[Connection], Awaitable[Any]]
+    work: Callable[[Connection], Awaitable[object]]
     kind: Kind
     task: trio.lowlevel.Task
     asked_at: float
     waiting: bool = False
-    result: "outcome.Value[Any] | outcome.Error | None" = None
+    result: "outcome.Value[Any] | outcome.Error | None" = None  # `Any` is what the work returns
     started: bool = False
     committing: bool = False
 
-    def answer(self, result: "outcome.Value[Any] | outcome.Error") -> None:
+    def answer(self, result: "outcome.Value[object] | outcome.Error") -> None:
         """Wake the caller. A caller that does not wait yet finds the answer here."""
         if self.waiting:
             trio.lowlevel.reschedule(self.task, result)
@@ -87,7 +87,7 @@ class PoolCall:
 class Worker:
     """Owns one connection at a time."""
 
-    connection: Asyncpg | None = None
+    connection: EngineConnection | None = None
     call: PoolCall | None = None
     busy_since: float = 0.0
     cut_because: CallTooLong | None = None  # why the connection is closed, and its call refused
@@ -183,7 +183,7 @@ class ConnectionPool:
             return call.result.unwrap()
         call.waiting = True
 
-        def give_up(_: Any) -> trio.lowlevel.Abort:
+        def give_up(_: object) -> trio.lowlevel.Abort:
             # The caller must know how started work has ended: the outcome decides if the caller's memory is right.
             if call.started:
                 return trio.lowlevel.Abort.FAILED
@@ -234,12 +234,12 @@ class ConnectionPool:
             await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
             failures += 1
 
-    async def _connect(self) -> Asyncpg:
+    async def _connect(self) -> EngineConnection:
         connection = await connect(self.dsn, application_name=self.application_name, deadline=self.deadline)
         try:
             if self.check is not None:
                 async with asyncio.timeout(self.deadline):
-                    await self.check(cast(Connection, connection))
+                    await self.check(connection)
         except BaseException:
             connection.terminate()
             raise
@@ -307,11 +307,11 @@ class ConnectionPool:
         times.took.observe(trio.current_time() - began)
 
     async def _outcome(
-        self, call: PoolCall, worker: Worker, connection: Asyncpg
-    ) -> "outcome.Value[Any] | outcome.Error":
+        self, call: PoolCall, worker: Worker, connection: EngineConnection
+    ) -> "outcome.Value[object] | outcome.Error":
         try:
             if call.kind == "read":
-                return outcome.Value(await call.work(cast(Connection, connection)))
+                return outcome.Value(await call.work(connection))
             return outcome.Value(await _transaction(call, connection))
         except BaseException as error:
             if isinstance(error, REFUSED) and not connection.is_closed():
@@ -334,7 +334,7 @@ class ConnectionPool:
             self._looked_for_primary = now
             worker.outdated = True
 
-    def _leave_standbys(self, connection: Asyncpg) -> None:
+    def _leave_standbys(self, connection: EngineConnection) -> None:
         """Replace all other connections if this connection has found a primary, and the others had a standby."""
         if self._looked_for_primary is None or _is_read_only(connection):
             return
@@ -470,7 +470,7 @@ async def _first_connection(pool: ConnectionPool) -> None:
         raise Unavailable(f"PostgreSQL cannot be reached: {pool._error}")
 
 
-async def _transaction(call: PoolCall, connection: Asyncpg) -> Any:
+async def _transaction(call: PoolCall, connection: EngineConnection) -> object:
     attempting = _attempt if call.kind == "transaction" else _attempt_statement
     for attempt in range(1, TRIES + 1):
         call.committing = False
@@ -482,16 +482,16 @@ async def _transaction(call: PoolCall, connection: Asyncpg) -> Any:
     raise AssertionError("a transaction is tried at least once")
 
 
-async def _attempt_statement(call: PoolCall, connection: Asyncpg) -> Any:
+async def _attempt_statement(call: PoolCall, connection: EngineConnection) -> object:
     """Run a transaction of one statement. If the connection is lost, the statement may have committed."""
     call.committing = True
-    return await call.work(cast(Connection, connection))
+    return await call.work(connection)
 
 
-async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:
+async def _attempt(call: PoolCall, connection: EngineConnection) -> object:
     await connection.execute("BEGIN")
     try:
-        result = await call.work(cast(Connection, connection))
+        result = await call.work(connection)
         call.committing = True
         # A transaction whose work swallowed an error is answered with ROLLBACK here.
         if await connection.execute("COMMIT") != "COMMIT":
@@ -503,7 +503,7 @@ async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:
         raise
 
 
-async def _roll_back(connection: Asyncpg) -> None:
+async def _roll_back(connection: EngineConnection) -> None:
     """End a failed transaction.
 
     If the rollback fails too, the connection is closed; the first error is reported.
@@ -515,7 +515,7 @@ async def _roll_back(connection: Asyncpg) -> None:
         connection.terminate()
 
 
-def _is_read_only(connection: Asyncpg) -> bool:
+def _is_read_only(connection: EngineConnection) -> bool:
     """True for a standby or a database that is set read-only. PostgreSQL reports both when a connection opens and after
     changes, so this asks nothing."""
     reported = connection.get_settings()
@@ -525,7 +525,7 @@ def _is_read_only(connection: Asyncpg) -> bool:
     )
 
 
-def _lost(error: BaseException, connection: Asyncpg) -> bool:
+def _lost(error: BaseException, connection: EngineConnection) -> bool:
     """True if an error is about the connection and not about the statement."""
     if isinstance(error, asyncpg.InterfaceError):
         return connection.is_closed()

@@ -7,16 +7,14 @@ module is imported, and not for each call: connections find their prepared state
 import re
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter, itemgetter
-from typing import Any
 
 #: Not a cast, as in `'{}'::text[]`.
 PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
-# Takes the values of a call from the record, and puts these and the given values in order.
-# `Any` because a plan is made of `attrgetter` and `itemgetter`, whose results have no type.
-Plan = tuple[Callable[[object], tuple[Any, ...]], Callable[[tuple[object, ...]], tuple[Any, ...]]]
-
 Bound = tuple[str, *tuple[object, ...]]  # the text of a statement and its arguments
+
+# Takes the values of a call from the record, and puts these and the given values in order.
+Plan = tuple[Callable[[object], tuple[object, ...]], Callable[[tuple[object, ...]], Bound]]
 
 
 class Statement:

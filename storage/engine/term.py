@@ -16,7 +16,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
 
 import asyncpg
 import trio
@@ -25,7 +24,7 @@ import trio_asyncio
 from . import lock_waits, trouble
 from .cluster import is_own
 from .connect import UNAVAILABLE, connect, run
-from .database import Connection, Fenced, lone_exception
+from .database import Connection, EngineConnection, Fenced, lone_exception
 from .fitness import require_fit
 from .migrate import Migration, migrate, missing
 from .node import Node, parse, this_node
@@ -183,7 +182,7 @@ class _Lease:
     on_notice: Callable[[str | None], None] | None = None
     on_migrated: Callable[[Migration], None] = lambda step: None
     require: Requirement | None = None
-    connection: Any = None
+    connection: EngineConnection = field(init=False)
     # Set and cancelled, both: asyncio may lose a cancellation that arrives when the awaited call ends.
     over: bool = False
 
@@ -239,7 +238,7 @@ class _Lease:
             raise AnotherNode(f"{_described(other)}. It does not release the database: stop it first")
         await self._migrate()
         term = Term(number or await self._raise_term(), predecessor=parse(other))
-        await term.check(cast(Connection, self.connection))
+        await term.check(self.connection)
         return term
 
     async def _raise_term(self) -> int:
@@ -252,7 +251,7 @@ class _Lease:
         connection = await connect(self.dsn, application_name=MIGRATING_NAME, deadline=MIGRATION_DEADLINE)
         try:
             async with lock_waits.report_blocker(self.dsn, connection):
-                await migrate(cast(Connection, connection), on_applied=self.on_migrated)
+                await migrate(connection, on_applied=self.on_migrated)
             await connection.close()
         except BaseException:
             connection.terminate()  # without waiting for PostgreSQL, which may have failed
@@ -276,7 +275,7 @@ class _Lease:
             await asyncio.sleep(BACK_OFF)
             try:
                 await self._connect()
-                await term.check(cast(Connection, self.connection))
+                await term.check(self.connection)
                 # A session of this process, whose loss PostgreSQL has not noticed yet, may still hold the lock.
                 if await self._lock():
                     return

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Concatenate, ParamSpec, TypeVar
 
-from asyncpg import QueryCanceledError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
-
 from ..engine.database import Connection
+from ..engine.statement_errors import QueryCanceledError
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from troupe.storage.engine.connect import Asyncpg
+from troupe.storage.engine.database import EngineConnection
 
 from .fill import Cast
 
@@ -92,6 +92,6 @@ def abroad() -> Generator[Abroad]:
         thread.join(10)
 
 
-async def fill_abroad(db: Asyncpg) -> None:
+async def fill_abroad(db: EngineConnection) -> None:
     """Store the followers, beside those that are there."""
     await db.execute(FILL.format(hosts=HOSTS, followers=FOLLOWERS, author=Cast.ABROAD))

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from troupe.storage.engine.connect import Asyncpg, connect
+from troupe.storage.engine.connect import connect
+from troupe.storage.engine.database import EngineConnection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.engine.term import upgrade
 
@@ -49,7 +50,7 @@ def dsn_of(dsn: str, name: str) -> str:
     return dsn.replace(f"/{WHOLE}?", f"/{name}?")
 
 
-async def _fill(db: Asyncpg, base: str, size: Size, name: str) -> Filled:
+async def _fill(db: EngineConnection, base: str, size: Size, name: str) -> Filled:
     await fill(db, base, size)
     filled = await look(db, size)
     if name == WHOLE:
@@ -58,7 +59,7 @@ async def _fill(db: Asyncpg, base: str, size: Size, name: str) -> Filled:
     return filled
 
 
-def _in(dsn: str, work: Callable[[Asyncpg], Awaitable[T]]) -> T:
+def _in(dsn: str, work: Callable[[EngineConnection], Awaitable[T]]) -> T:
     async def run() -> T:
         db = await connect(dsn, application_name="bench", deadline=DEADLINE)
         try:

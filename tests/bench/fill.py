@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from troupe.storage.engine.connect import Asyncpg
+from troupe.storage.engine.database import EngineConnection
 
 STATUS_SECONDS = 20  # between two statuses
 FOLLOWS_EACH = 30
@@ -164,7 +164,7 @@ def token(number: int) -> str:
     return f"token{number}"
 
 
-async def fill(db: Asyncpg, base: str, size: Size) -> None:
+async def fill(db: EngineConnection, base: str, size: Size) -> None:
     """Fill a database with the schema in place."""
     end = datetime.now(UTC) - timedelta(hours=1)
     began = end - timedelta(seconds=STATUS_SECONDS * size.statuses, days=1)

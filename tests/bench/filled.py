@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from troupe.storage.engine.connect import Asyncpg
+from troupe.storage.engine.database import EngineConnection
 
 from .fill import READ_BY_READER, Cast, Size
 
@@ -50,7 +50,7 @@ class Filled:
     homes: dict[int, int]  # statuses on the first page, by the number of the account
 
 
-async def look(db: Asyncpg, size: Size) -> Filled:
+async def look(db: EngineConnection, size: Size) -> Filled:
     """Find them."""
     readers = [f"person{number}" for number in size.sleepers]
     deep = await db.fetch(DEEP_PAGES, f"person{Cast.READER}", DEEP, PAGE)

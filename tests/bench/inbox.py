@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.signatures import SigningKey, sign
-from troupe.storage.engine.connect import Asyncpg
+from troupe.storage.engine.database import EngineConnection
 
 from .fill import Cast
 
@@ -46,7 +46,7 @@ def _key() -> RSAPrivateKey:
     return generate_private_key(65537, 2048)
 
 
-async def fill_senders(db: Asyncpg) -> None:
+async def fill_senders(db: EngineConnection) -> None:
     """Store the senders with their keys and their followers here."""
     names = ", ".join(f"'person{number}'" for number in Cast.FOLLOWERS)
     await db.execute(FILL.format(first=FIRST, senders=SENDERS), public_pem(_key()))

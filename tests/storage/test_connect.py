@@ -25,7 +25,7 @@ async def asked(dsn: str, query: str, values: Sequence[object]) -> list[str]:
     def log(record: Any) -> None:
         statements.append(record.query)
 
-    connection = await connect(dsn, application_name="test")
+    connection: Any = await connect(dsn, application_name="test")
     with connection.query_logger(log):
         assert await connection.fetchval(query, values) == values
     await connection.close()
