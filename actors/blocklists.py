@@ -11,10 +11,9 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from ..storage.blocked_domains import BlockedDomain, Severity
-from ..storage.engine.json_values import JsonObject
+from ..storage.engine.json_values import JsonObject, list_or_empty, object_or_empty
 from .commands.blocked_domains import DomainTerms, ListedBlock
 from .rules.csv_files import BLANK, SEPARATORS, is_end, kind_without_text, separator_line, unwrapped, utf_of, with_end
 from .rules.domains import is_within
@@ -172,12 +171,12 @@ def _of_json(text: str) -> Iterator[_ListEntry]:
         document: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableList(f"The file is not JSON: {str(error)[:QUOTED]}. {NOTHING_DONE}") from None
-    rules = _object(document)
-    entries = _of_rules(rules) if rules else _list(document)
+    rules = object_or_empty(document)
+    entries = _of_rules(rules) if rules else list_or_empty(document)
     if len(entries) > MOST_LINES:
         raise UnreadableList(f"The file has more than {MOST_LINES} entries. {NOTHING_DONE}")
     for number, entry in enumerate(entries, 1):
-        cells = _object(entry) or {"domain": entry}
+        cells = object_or_empty(entry) or {"domain": entry}
         yield _ListEntry(f"Entry {number}", {_column(name): _cell(value) for name, value in cells.items()})
 
 
@@ -185,12 +184,12 @@ def _of_rules(document: JsonObject) -> list[object]:
     """Return the entries of `mrf_simple`. The document is the rules, or a NodeInfo that contains them."""
     rules = document
     for name in ("metadata", "federation", "mrf_simple"):
-        rules = _object(rules.get(name)) or rules
+        rules = object_or_empty(rules.get(name)) or rules
     if MRF_SIMPLE.keys().isdisjoint(rules):
         raise UnreadableList(f"The file is JSON, and not a list of domains. {NOTHING_DONE}")
     found = dict[str, dict[str, object]]()
     for rule, terms in MRF_SIMPLE.items():
-        for target in _list(rules.get(rule)):
+        for target in list_or_empty(rules.get(rule)):
             domain, reason = _target(target)
             entry = found.setdefault(domain, {"domain": domain, "severity": "noop"})
             if entry["severity"] != "suspend":
@@ -202,23 +201,13 @@ def _of_rules(document: JsonObject) -> list[object]:
 
 def _target(written: object) -> tuple[str, str]:
     """Return the domain and the reason of one target of a rule: a text, a pair, or an object with a pair."""
-    pair = _list(_object(written).get("tuple", written)) or [written]
+    pair = list_or_empty(object_or_empty(written).get("tuple", written)) or [written]
     domain, reason = ([_cell(part) for part in pair] + [""])[:2]
     return domain, reason
 
 
 def _cell(value: object) -> str:
     return "" if value is None else value if isinstance(value, str) else json.dumps(value)
-
-
-def _object(value: object) -> JsonObject:
-    # The keys of JSON objects are strings.
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    # pyright does not know the type of the items.
-    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _block(cells: Mapping[str, str]) -> ListedBlock:

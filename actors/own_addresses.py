@@ -16,11 +16,10 @@ from cachetools import LRUCache
 from ..storage import accounts
 from ..storage.accounts import Account
 from ..storage.engine.database import Connection, Database
-from ..storage.engine.json_values import JsonObject
+from ..storage.engine.json_values import JsonObject, is_list, is_object
 from ..storage.federation import own_addresses
 from ..storage.federation.own_addresses import StatusAtAddress
 from .activitypub.names import LocalAccountName, LocalNames, LocalStatusName, OwnName, ServerActorName
-from .activitypub.vocabulary import is_list, is_object
 
 # The properties whose texts are URIs of objects. Texts for people, and addresses of files and pages, are not replaced.
 REFERENCES = frozenset(
@@ -34,10 +33,10 @@ MOST_VALUES = 5_000
 MOST_ADDRESSES = 200  # of a document that are read from the database, because their URIs are not known
 KNOWN_ACTORS = 10_000  # cached URIs of accounts
 
-# An object or a list, the key or index of a value in it, and the value. `Any`: containers of JSON.
-Place = tuple[Any, Any, str]
-# Objects and lists of one depth (`Any`: of JSON), each with True if its texts are references.
-Level = list[tuple[Any, bool]]
+# An object or a list, the key or index of a value in it, and the value. `Any`: an object has keys, a list indexes.
+Place = tuple[JsonObject | list[object], Any, str]
+# Objects and lists of one depth, each with True if its texts are references.
+Level = list[tuple[JsonObject | list[object], bool]]
 
 
 class OwnAddressReader:
@@ -126,10 +125,10 @@ def _references(document: JsonObject) -> Iterator[Place]:
     while level and seen < MOST_VALUES:
         below: Level = []
         for container, refers in level:
-            entries = container.items() if is_object(container) else enumerate(container)
+            entries = container.items() if isinstance(container, dict) else enumerate(container)
             for key, value in islice(entries, MOST_VALUES - seen):
                 seen += 1
-                named = key in REFERENCES if is_object(container) else refers
+                named = key in REFERENCES if isinstance(container, dict) else refers
                 if isinstance(value, str):
                     if named:
                         yield container, key, value

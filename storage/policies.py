@@ -18,10 +18,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import cast
 
 from .engine.database import Connection
-from .engine.json_values import JsonObject
+from .engine.json_values import JsonObject, is_list, is_object
 from .upkeep.flushing import flush
 
 LOCK = "SELECT pg_advisory_xact_lock(7461005)"
@@ -252,10 +251,9 @@ def _make_folder(folder: Path) -> None:
 
 def _tables(file: Mapping[str, object]) -> Iterable[JsonObject]:
     rules: object = file.get("rules", [])
-    if file.keys() - {"rules"} or not isinstance(rules, list):
+    if file.keys() - {"rules"} or not is_list(rules):
         raise ValueError("it has something else than tables [[rules]]")
-    # isinstance does not narrow the types of its contents.
-    return (_table(rule) for rule in cast("list[object]", rules))
+    return (_table(rule) for rule in rules)
 
 
 def _rule(table: JsonObject) -> Rule:
@@ -284,7 +282,6 @@ def _rule_text(table: JsonObject, id: int) -> RuleText:
 
 
 def _table(value: object) -> JsonObject:
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise ValueError("a rule or a translation is not a table")
-    # Keys of TOML are texts.
-    return cast("JsonObject", value)
+    return value

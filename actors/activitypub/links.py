@@ -15,10 +15,9 @@ from functools import partial
 from itertools import islice
 from urllib.parse import urljoin, urlsplit
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object
 from ..rules.limits import VIDEO_BYTES
-from ..rules.markup import escape_attribute
-from .vocabulary import host_of, is_object, is_uri, list_of, objects_of, text_of, types_of
+from .vocabulary import host_of, is_uri, list_of, objects_of, text_of, types_of
 
 MOST_LINKS = 100  # that are read
 LONGEST_MEDIA_TYPE = 128

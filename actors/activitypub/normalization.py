@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_list, is_object
 from .notes import is_post
 from .spellings import PROPERTIES, TYPES, Spellings
 from .vocabulary import (
@@ -35,8 +35,6 @@ from .vocabulary import (
     PUBLIC,
     MalformedDocument,
     UnreadableJson,
-    is_list,
-    is_object,
     is_uri,
     json_object,
     objects_of,
@@ -218,12 +216,12 @@ def _inner(thing: JsonObject) -> object:
     return thing["id"] if len(thing) == 1 and "id" in thing else thing
 
 
-def _elements(value: object) -> list[Any]:  # `Any` here and below: values are as JSON has them
+def _elements(value: object) -> list[object]:
     """Return the values of a list, also of an inner list or of a single value."""
     value = _single(value)
     if not is_list(value):
         return [] if value is None else [value]
-    found: list[Any] = []  # as above
+    found: list[object] = []
     for element in value[:MOST_ELEMENTS]:
         element = _single(element) if type(element) in CONTAINERS else element
         if is_list(element):

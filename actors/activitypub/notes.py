@@ -15,7 +15,7 @@ from itertools import islice
 from math import isfinite
 from typing import Literal
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object, list_or_empty
 from ..rules.domains import is_within
 from ..rules.emojis import FOREIGN
 from ..rules.instants import printed_instant
@@ -41,8 +41,6 @@ from .vocabulary import (
     CONTENT_TYPE,
     PUBLIC,
     host_of,
-    is_list,
-    is_object,
     list_of,
     object_of,
     objects_of,
@@ -514,10 +512,13 @@ def blurhash_of(value: object) -> str | None:
 
 
 def _focus(value: object) -> tuple[float, float] | None:
-    point = value if is_list(value) else ()
-    if len(point) != 2 or not all(isinstance(number, int | float) and isfinite(number) for number in point):
+    parts = list_or_empty(value)
+    if len(parts) != 2:
         return None
-    x, y = (max(-1.0, min(1.0, float(number))) for number in point)
+    numbers = [float(part) for part in parts if isinstance(part, int | float) and isfinite(part)]
+    if len(numbers) != 2:
+        return None
+    x, y = (max(-1.0, min(1.0, number)) for number in numbers)
     return x, y
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from .vocabulary import check_shape, is_object, list_of, objects_of
+from ...storage.engine.json_values import is_object
+from .vocabulary import check_shape, list_of, objects_of
 
 # The namespaces of names, with the prefixes that servers use for them without declaring them.
 NAMESPACES = {

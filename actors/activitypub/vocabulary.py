@@ -6,12 +6,12 @@ another meaning for a reader that expands them.
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 from urllib.parse import urlsplit
 
 import orjson
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_list, is_object
 from .uris import PORTS, ascii_uri, percent_encoded
 
 CONTENT_TYPE = "application/activity+json"
@@ -53,18 +53,7 @@ def json_object(body: bytes) -> JsonObject:
     return document
 
 
-def is_object(value: object) -> TypeGuard[JsonObject]:
-    """True for a JSON object: its keys are texts."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:  # its elements are as JSON has them
-    """True for a JSON array."""
-    return isinstance(value, list)
-
-
-# `Any`: elements are as JSON has them.
-def list_of(value: object) -> list[Any]:
+def list_of(value: object) -> list[object]:
     """Return the values of a property, which may have a list, a single value or no value."""
     if value is None:
         return []
@@ -156,9 +145,9 @@ def refuse_reshaping(thing: JsonObject) -> None:
 
 def check_shape(value: object) -> None:
     """Raise MalformedDocument for a value that reshapes JSON-LD or is nested too deeply. Without recursion."""
-    outer: list[Any] = [value]  # objects and lists with any values in them
+    outer: list[object] = [value]
     for _ in range(DEEPEST):
-        inner: list[Any] = []  # as above
+        inner: list[object] = []
         for container in outer:
             if is_object(container):
                 refuse_reshaping(container)

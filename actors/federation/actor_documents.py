@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from ...storage.accounts import Account
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object
 from ...storage.federation.actor_keys import ActorKey
 from ...storage.federation.remote_accounts import RemoteProfile
 from ..activitypub.key_documents import keys_of_actor
@@ -21,7 +20,6 @@ from ..activitypub.uris import normal_uri
 from ..activitypub.vocabulary import (
     LONGEST_URI,
     host_of,
-    is_object,
     list_of,
     object_of,
     objects_of,

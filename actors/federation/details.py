@@ -8,10 +8,11 @@ from contextlib import suppress
 from ...storage import featured_tags, pins
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
+from ...storage.engine.json_values import is_object
 from ...storage.federation import remote_accounts
 from ...storage.federation.remote_accounts import Totals
 from ..activitypub.notes import read_hashtags
-from ..activitypub.vocabulary import is_object, same_host, types_of, uri_of
+from ..activitypub.vocabulary import same_host, types_of, uri_of
 from ..broadcast.broadcast import account_address
 from ..commands.featured_tags import FeatureTag, UnfeatureTag
 from ..commands.pins import Pin, Unpin

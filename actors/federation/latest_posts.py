@@ -11,10 +11,10 @@ from datetime import datetime
 from itertools import islice
 
 from ...storage.accounts import Account
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object
 from ...storage.federation import remote_statuses
 from ..activitypub.notes import ReceivedNote, is_post
-from ..activitypub.vocabulary import is_object, object_of, same_host, types_of, uri_of
+from ..activitypub.vocabulary import object_of, same_host, types_of, uri_of
 from ..context import ActorContext
 from ..kernel import Runtime
 from .collections import read_collection

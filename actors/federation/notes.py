@@ -7,9 +7,9 @@ from dataclasses import replace
 import trio
 
 from ...storage.accounts import Account
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_list, is_object
 from ..activitypub.notes import ReceivedNote, read_note, read_vote, says_nothing
-from ..activitypub.vocabulary import is_list, is_object, same_host
+from ..activitypub.vocabulary import same_host
 from ..broadcast.broadcast import account_address
 from ..commands.received_statuses import ReceiveStatus
 from ..context import ActorContext

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import cast
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_list, is_object
 
 # Texts that say nothing about people: times, numbers, and the values of these fields, which are words of the program.
 PLAIN = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)")
@@ -19,11 +18,10 @@ def masked(fields: JsonObject) -> JsonObject:
 
 
 def _masked(value: object, name: str) -> object:
-    if isinstance(value, dict):
-        # isinstance leaves the types of its contents open: this is JSON.
-        return masked(cast("JsonObject", value))
-    if isinstance(value, list):
-        return [_masked(entry, name) for entry in cast("list[object]", value)]  # the same
+    if is_object(value):
+        return masked(value)
+    if is_list(value):
+        return [_masked(element, name) for element in value]
     if not isinstance(value, str) or not value or PLAIN.fullmatch(value):
         return value
     return value if name in WORDS and WORD.fullmatch(value) else f"[{len(value)} characters]"

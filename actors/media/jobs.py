@@ -9,9 +9,9 @@ import re
 import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object
 from ...storage.media import ProcessedMedia
 from ..rules.file_types import TYPES
 
@@ -111,13 +111,13 @@ def made_of(result: JsonObject, job: Job) -> ProcessedMedia:
 
 def _are_facts(facts: object, depth: int = 2) -> bool:
     """True for numbers and short texts by name, nested once at most."""
-    if not isinstance(facts, dict):
-        return False
-    # isinstance does not check the types of the contents.
-    named = cast("dict[object, object]", facts)
-    return len(named) <= MOST_FACTS and all(
-        _is_text(name) and (_is_text(fact) or _is_number(fact) or (depth > 1 and _are_facts(fact, depth - 1)))
-        for name, fact in named.items()
+    return (
+        is_object(facts)
+        and len(facts) <= MOST_FACTS
+        and all(
+            _is_text(name) and (_is_text(fact) or _is_number(fact) or (depth > 1 and _are_facts(fact, depth - 1)))
+            for name, fact in facts.items()
+        )
     )
 
 

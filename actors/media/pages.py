@@ -18,11 +18,10 @@ from html import unescape
 from html.parser import HTMLParser
 from itertools import islice
 from pathlib import Path
-from typing import cast
 
 import webencodings
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_list, is_object
 from .jobs import Job
 
 PRESCANNED = 16 * 1024  # bytes in which a page declares its encoding
@@ -165,12 +164,14 @@ def make_page(job: Job, charset: str) -> str:
 def page_of(result: JsonObject, job: Job) -> PageFacts:
     """Return the facts of a result. An attacker may control the process, so each part is checked. Raises ValueError."""
     known = {field.name for field in fields(PageFacts)}
-    page = cast("dict[object, object]", result["page"])  # isinstance does not check the types of the contents
+    page = result["page"]
+    if not is_object(page):
+        raise ValueError("the facts about the page are not facts")
     facts: dict[str, str] = {}
     for name, value in page.items():
         if name not in known or not isinstance(value, str) or len(value) > LONGEST_ADDRESS:
             raise ValueError("the facts about the page are not facts")
-        facts[str(name)] = value
+        facts[name] = value
     return PageFacts(**facts)
 
 
@@ -405,21 +406,19 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
     """Return an object and the objects in it, from the outside in."""
     if depth == 0:
         return
-    if isinstance(value, list):
-        for entry in cast("list[object]", value)[:MOST_OBJECTS]:  # isinstance does not check the types of the contents
-            yield from _objects(entry, depth - 1)
-    elif isinstance(value, dict):
-        named = cast("dict[str, object]", value)  # isinstance does not check the types of the contents
-        yield named
+    if is_list(value):
+        for element in value[:MOST_OBJECTS]:
+            yield from _objects(element, depth - 1)
+    elif is_object(value):
+        yield value
         for name in ("@graph", "mainEntity", "mainEntityOfPage"):
-            yield from _objects(named.get(name), depth - 1)
+            yield from _objects(value.get(name), depth - 1)
 
 
 def _types(found: dict[str, object]) -> set[str]:
     given = found.get("@type")
-    # isinstance does not check the types of the contents
-    types = cast("list[object]", given) if isinstance(given, list) else [given]
-    return {name.lower() for name in types if isinstance(name, str)}
+    types = given if is_list(given) else [given]
+    return {type.lower() for type in types if isinstance(type, str)}
 
 
 def _facts(found: dict[str, object], known: Mapping[str, dict[str, object]]) -> dict[str, str]:
@@ -445,17 +444,15 @@ def _text(value: object, keys: Sequence[str], known: Mapping[str, dict[str, obje
     Of a list the first entry is read. An object may be a reference, by its id, to another object of the same script.
     """
     value = _first(value)
-    if isinstance(value, dict):
-        given = cast("dict[str, object]", value)  # isinstance does not check the types of the contents
-        other = known.get(str(given.get("@id")), {})
-        candidates = (_first(found.get(key)) for found in (given, other) for key in keys)
-        value = next((text for text in candidates if isinstance(text, str) and text), None)
+    if is_object(value):
+        other = known.get(str(value.get("@id")), {})
+        candidates = (_first(found.get(key)) for found in (value, other) for key in keys)
+        value = next((one for one in candidates if isinstance(one, str) and one), None)
     return _whole(value.strip()) if isinstance(value, str) else ""
 
 
 def _first(value: object) -> object:
-    # isinstance does not check the types of the contents
-    return next(iter(cast("list[object]", value)), None) if isinstance(value, list) else value
+    return next(iter(value), None) if is_list(value) else value
 
 
 def _without_cdata(text: str) -> str:

@@ -10,11 +10,11 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from io import BytesIO
-from typing import cast
 
 import orjson
 import trio
 
+from ...storage.engine.json_values import is_object
 from ...storage.preview_cards import CardFacts
 from ..effects.previews import PageNotRead
 from ..effects.registry import NotTried
@@ -154,8 +154,7 @@ class PageReader:
             found: object = orjson.loads(answer.body) if answer.status == 200 else None
         except (OutgoingFailure, ValueError):
             return NO_OEMBED
-        # `isinstance` does not narrow the types of its items.
-        return OEmbed(cast("dict[str, object]", found)) if isinstance(found, dict) else NO_OEMBED
+        return OEmbed(found) if is_object(found) else NO_OEMBED
 
     async def _fetch_image(self, url: str) -> bytes | None:
         """Return the file of an image; None if there is none, because it is optional."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import cast
 
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import things_of
+from ...storage.engine.json_values import is_object, list_or_empty
 from ...storage.upkeep import attention
 from ..access.operations import MEANINGS, TreePart
 from .member import StaffMember
@@ -75,5 +75,4 @@ def _disks(child: TreePart) -> list[tuple[str, str, bool]]:
 
 def children_of(part: TreePart) -> list[TreePart]:
     """Return the children of a part of the tree."""
-    # Children are parts too, which the type of the mapping does not state.
-    return cast("list[TreePart]", part.get("children", []))
+    return [child for child in list_or_empty(part.get("children")) if is_object(child)]

@@ -19,11 +19,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
+from typing import IO
 
 from ...actors.rules.emojis import CATEGORY_CHARACTERS, SHORTCODE, is_category
 from ...actors.rules.limits import EMOJI_BYTES
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import list_or_empty, object_or_empty
 from .refusals import Unfit
 
 MOST_PICTURES = 1000
@@ -163,17 +163,14 @@ def _listed_in(manifest: _Found) -> dict[PurePosixPath, _Listed]:
         document: object = json.loads(manifest.content)
     except (ValueError, RecursionError):
         return {}
-    # Keys of JSON are texts. A manifest that has another form lists nothing.
-    known = cast("JsonObject", document) if isinstance(document, dict) else {}
-    names, found = known.get("files"), dict[PurePosixPath, _Listed]()
-    for name, file in cast("JsonObject", names).items() if isinstance(names, dict) else ():  # keys are texts
+    # A manifest that has another form lists nothing.
+    known, found = object_or_empty(document), dict[PurePosixPath, _Listed]()
+    for name, file in object_or_empty(known.get("files")).items():
         if isinstance(file, str):
             found[manifest.path.parent / file] = _Listed(name, None)
-    entries = known.get("emojis")
-    for entry in cast("list[object]", entries) if isinstance(entries, list) else ():  # of any type
-        row = cast("JsonObject", entry) if isinstance(entry, dict) else {}  # keys are texts
-        emoji, file = row.get("emoji"), row.get("fileName")
-        terms = cast("JsonObject", emoji) if isinstance(emoji, dict) else {}  # keys are texts
+    for entry in list_or_empty(known.get("emojis")):
+        row = object_or_empty(entry)
+        terms, file = object_or_empty(row.get("emoji")), row.get("fileName")
         name, category = terms.get("name"), terms.get("category")
         if isinstance(file, str) and isinstance(name, str):
             heading = category.strip() if isinstance(category, str) and is_category(category) else None

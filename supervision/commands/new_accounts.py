@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -15,7 +15,7 @@ from ...actors.rules.identity import USERNAME, local_account
 from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...actors.rules.wording import number_of
 from ...storage import accounts
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object
 from ..settings.domain import base_url, require_domain
 from .chosen_server import ChosenServer
 from .names import InvalidAccount, WrongAccount
@@ -138,14 +138,14 @@ def _read_accounts(lines: Iterable[bytes], progress: Callable[[int], None]) -> l
 def _parsed(number: int, line: bytes) -> JsonObject:
     try:
         entry: object = json.loads(line)
-        if not isinstance(entry, dict):
+        if not is_object(entry):
             raise InvalidAccount("it is not a JSON object")
-        _check(cast("JsonObject", entry))  # keys of JSON are texts
+        _check(entry)
     except (ValueError, RecursionError):
         raise InvalidAccount(f"line {number}: it is not JSON") from None
     except InvalidAccount as unfit:
         raise InvalidAccount(f"line {number}: {unfit}") from None
-    return cast("JsonObject", entry)  # keys of JSON are texts
+    return entry
 
 
 def _check(entry: JsonObject) -> None:

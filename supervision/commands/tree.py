@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Mapping
 
 import click
 
 from ...actors.rules.wording import plain
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object, list_or_empty
 from .chosen_server import ChosenServer
 from .options import setting_options
 from .refusals import CommandRefused
@@ -42,9 +41,9 @@ def drawn(node: Mapping[str, object], indent: str = "") -> Iterator[str]:
     """Return a node and the nodes under it, a line each."""
     line = f"{indent}{node['name']:<{NAME_WIDTH - len(indent)}}"
     yield fitted("  ".join([line, *_facts(node)]).rstrip(), NAME_WIDTH + 2)
-    # The children of a node are nodes: this is the server's own answer.
-    for child in cast("Sequence[Mapping[str, object]]", node.get("children", ())):
-        yield from drawn(child, indent + "  ")
+    for child in list_or_empty(node.get("children")):
+        if is_object(child):
+            yield from drawn(child, indent + "  ")
 
 
 def _facts(node: Mapping[str, object]) -> Iterator[str]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from itertools import groupby
-from typing import cast
 
 from ...actors.rules.wording import plain
+from ...storage.engine.json_values import list_or_empty
 from .vocabulary import Level, LogEvent
 
 Facts = Mapping[str, object]
@@ -168,8 +168,7 @@ def _stack(facts: Facts) -> list[str]:
 
 
 def _listed(facts: Facts, name: str) -> list[str]:
-    # `_look` of the log makes the list.
-    return [escaped(text) for text in cast("list[str]", facts.get(name, []))]
+    return [escaped(str(text)) for text in list_or_empty(facts.get(name))]
 
 
 def _subject(facts: Facts) -> str | None:

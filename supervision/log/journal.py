@@ -12,10 +12,10 @@ import socket
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import cast
 
 import orjson
 
+from ...storage.engine.json_values import is_list
 from .console import message_of
 from .vocabulary import LogEvent
 
@@ -62,8 +62,7 @@ def _fields(record: dict[str, object]) -> Iterator[tuple[str, str]]:
     yield "TROUPE_TIME", time  # of a folded record it is earlier than the journal's
     yield "TROUPE_EVENT", event
     for name, value in record.items():
-        # A field may come several times. isinstance does not narrow the types in the list.
-        for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+        for item in value if is_list(value) else [value]:  # a field may come several times
             yield f"TROUPE_{name.upper()}", str(item)
 
 

@@ -17,13 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import cast
 
 import orjson
 import trio
 
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.errors import describe, place
+from ...storage.engine.json_values import list_or_empty
 from .console import escaped
 from .recent import RecentRecords
 from .redaction import redacted
@@ -256,8 +256,7 @@ def _commands_for(event: LogEvent, facts: Facts) -> list[str]:
     commands = [f"troupe actor show {shlex.quote(str(facts['actor']))}"] if "actor" in facts else []
     if "child" in facts and not commands:
         commands.append("troupe tree")
-    # `RepeatedRecord.summary` makes the list.
-    first = facts.get("request_id") or next(iter(cast("list[str]", facts.get("request_ids", []))), None)
+    first = facts.get("request_id") or next(iter(list_or_empty(facts.get("request_ids"))), None)
     if isinstance(first, str):
         commands.append(f"troupe request {shlex.quote(first)}")
     return commands

@@ -16,13 +16,14 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args, get_origin
+from typing import Literal, TypeGuard, get_args, get_origin
 
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ...actors.configuration import Settings
+from ...storage.engine.json_values import is_object
 
 PREFIX = "TROUPE_"
 OF_FILE = "_FILE"  # the end of a variable that names the file of a secret
@@ -126,8 +127,8 @@ def meaning(name: str) -> str:
 
 def example_of(name: str) -> str:
     """Return an example of a right value."""
-    # Each setting is made by `setting`, which gives it a dict.
-    return str(cast("Mapping[str, object]", _fields()[name].json_schema_extra)["right"])
+    facts = _fields()[name].json_schema_extra  # a dict: `setting` makes all settings
+    return str(facts["right"]) if is_object(facts) else ""
 
 
 def default(name: str) -> str:
@@ -143,11 +144,9 @@ def written(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple | list):
-        # isinstance does not narrow the types of its contents.
-        values = cast("Sequence[object]", value)
-        is_pair = len(values) == 2 and isinstance(values[1], int)
-        return _one_value(values) if is_pair else ", ".join(map(_one_value, values))
+    if _is_sequence(value):
+        is_pair = len(value) == 2 and isinstance(value[1], int)
+        return _one_value(value) if is_pair else ", ".join(map(_one_value, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -157,13 +156,18 @@ def nearest(name: str) -> str:
     return f"; did you mean {near[0]}?" if near else "."
 
 
+def _is_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    """True for the value of a setting that has several parts."""
+    return isinstance(value, tuple | list)
+
+
 def _one_value(value: object) -> str:
     """Return a single value, also of a list. A pair is an address and its port."""
-    if not isinstance(value, tuple):
-        return str(value)
-    # Of all settings only `dns_servers` and `metrics` have pairs.
-    address, port = cast("tuple[str, int]", value)
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    match value:
+        case (str(address), int(port)):
+            return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+        case _:
+            return str(value)
 
 
 def _fields() -> Mapping[str, FieldInfo]:

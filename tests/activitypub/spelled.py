@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from troupe.actors.activitypub.keys import public_pem
-from troupe.actors.activitypub.vocabulary import PUBLIC, is_list, is_object
+from troupe.actors.activitypub.vocabulary import PUBLIC
+from troupe.storage.engine.json_values import is_list, is_object
 
 from ..signing import private_key
 

@@ -13,8 +13,6 @@ from troupe.actors.activitypub.notes import is_post, read_note, read_vote, time_
 from troupe.actors.activitypub.spellings import MOST_NAMES
 from troupe.actors.activitypub.vocabulary import (
     MalformedDocument,
-    is_list,
-    is_object,
     list_of,
     types_of,
     uri_of,
@@ -24,7 +22,7 @@ from troupe.actors.federation.actor_documents import keys_of, moved_to, profile_
 from troupe.actors.federation.collections import items_of
 from troupe.actors.federation.inbox import subject_of
 from troupe.actors.federation.webfinger import Handle
-from troupe.storage.engine.json_values import JsonObject
+from troupe.storage.engine.json_values import JsonObject, is_list, is_object
 
 from .spelled import FOLLOWERS, PLAIN, SPELLINGS, Document, Spelling, mixed
 

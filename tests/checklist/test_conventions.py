@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.vocabulary import is_list, is_object
 from troupe.http.router import Endpoint, all_endpoints
+from troupe.storage.engine.json_values import is_list, is_object
 
 from ..clients import SCOPES, Person, Reply, Stage
 from .rows import rows

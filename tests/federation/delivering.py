@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from troupe.actors.activitypub.requests import digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
-from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.effects.received_activities import INBOX
+from troupe.storage.engine.json_values import is_object
 
 from ..clients import Reply, Stage
 from ..signing import private_key

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import QueueWithContext
+from troupe.storage.engine.json_values import is_object
 
 from ..clients import Person, Stage
 from .delivering import HOME, act, applied, create, deliver, note, take

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.vocabulary import is_list, is_object
 from troupe.actors.federation.webfinger import Handle, handle_from
+from troupe.storage.engine.json_values import is_list, is_object
 
 from ..clients import Person, Stage
 from .finding import ACCOUNTS, search

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.activitypub.notes import blurhash_of
-from troupe.actors.activitypub.vocabulary import is_list, is_object
+from troupe.storage.engine.json_values import is_list, is_object
 
 from ..checklist.rows import rows
 from ..clients import Person, Stage

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from troupe.actors.activitypub.vocabulary import is_object
+from troupe.storage.engine.json_values import is_object
 
 ID = r"^\d+$"
 INSTANT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.vocabulary import is_list
+from troupe.storage.engine.json_values import is_list, object_or_empty
 
 from ..clients import HOME, Client, Person, Reply, Stage, ids, link
 
@@ -370,7 +370,7 @@ async def test_the_deleted_are_not_shown_in_quotes(ada: Person, bob: Person) -> 
     made = await quote(bob, post)
     await ada.delete(f"{STATUSES}/{post['id']}")
     for answer in (await bob.get(f"{STATUSES}/{made['id']}"), await bob.get(HOME)):
-        shown = found[0] if is_list(found := answer.json) else found
+        shown = object_or_empty(found[0]) if is_list(found := answer.json) else found
         assert shown["quote"] == {"state": "deleted", "quoted_status": None}
         assert "needle" not in answer.text
 

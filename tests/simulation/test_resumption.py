@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import trio
 
-from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.kernel import NotAnswered
 from troupe.http.streaming.session import StreamSession
 from troupe.storage.engine.database import StorageError
+from troupe.storage.engine.json_values import is_object
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 from troupe.supervision.testing.stage.people import token_of

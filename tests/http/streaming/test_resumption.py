@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from trio_websocket import ConnectionClosed
 
-from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.kernel import first_id_at
 from troupe.actors.kernel.resumption import MOST_KEYS, Progress, Publication, ResumptionPoint
 from troupe.actors.timelines import missed, timeline
 from troupe.actors.timelines.missed import Missed, MissedEvents, Replayable
 from troupe.http.access.streams import StreamEnd
+from troupe.storage.engine.json_values import is_object
 from troupe.storage.secrets import hash_of
 
 from ...clients import Person, Stage
