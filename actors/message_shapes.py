@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ..storage.engine.json_values import JsonObject
 from .facts.fact import FACTS, LearnFact
 from .kernel.codec import Shape, Unreadable, of_row, to_row
+
+T = TypeVar("T")
 
 
 def _fact_fields(message: LearnFact) -> Mapping[str, object]:
@@ -30,7 +32,7 @@ def row_of(message: object) -> JsonObject:
     return to_row(message if shape is None else shape.write(message))
 
 
-def message_of(kind: type[object], row: JsonObject) -> object:
+def message_of(kind: type[T], row: JsonObject) -> T:
     """Return the message of the class `kind` that `row_of` has written as `row`. Raises Unreadable."""
     shape = SHAPES.get(kind)
     return of_row(kind, row) if shape is None else shape.read(row)

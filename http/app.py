@@ -256,6 +256,6 @@ class WebFramework:
 
 def _import(context: HttpContext) -> Application:
     # Late: the web framework takes 47 ms, 168 modules and 8.5 MiB, and only pages need it.
-    from .framework import make_quart
+    from .framework import application_of, make_quart
 
-    return make_quart(context).asgi_app
+    return application_of(make_quart(context))

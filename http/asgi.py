@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeAlias
 
 from .answers.answer import FinishedAnswer, Headers
 
-# Scopes and messages are dicts. The types that servers and frameworks have for them are not compatible.
-Scope = Any
-Message = Any  # a dict too
+# `Any`: the type of a value depends on its key. The types that servers and frameworks have for these dicts are not
+# compatible with each other.
+Scope: TypeAlias = Mapping[str, Any]
+Message: TypeAlias = dict[str, Any]  # as above
 # The key of the Host headers in a scope from whose headers `app.without_host` has removed them.
 HOSTS = "troupe.hosts"
 Receive = Callable[[], Awaitable[Message]]

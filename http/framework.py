@@ -7,6 +7,7 @@ first of them imports it (`WebFramework` in `app.py`).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from quart import Response
 from quart import request as quart_request
@@ -17,7 +18,7 @@ from werkzeug.routing import BaseConverter
 
 from .access.context import HttpContext
 from .answers.answer import FinishedAnswer
-from .asgi import Scope
+from .asgi import Application, Scope
 from .dispatch import refuse_route, respond
 from .intake.request import BODY_KEY, LARGEST_BODY, Request, request_of
 from .router import all_paths
@@ -43,6 +44,12 @@ def make_quart(context: HttpContext) -> QuartTrio:
     return app
 
 
+def application_of(framework: QuartTrio) -> Application:
+    """Return the framework as an application of ASGI."""
+    # Quart has other types for scopes and messages.
+    return cast("Application", framework.asgi_app)
+
+
 class _Everything(BaseConverter):
     """The rest of any path, with slashes and line breaks."""
 
@@ -54,7 +61,7 @@ def _catch_all(context: HttpContext) -> Callable[[str], Awaitable[Response]]:
     """Return the only function that Quart knows."""
 
     async def answer(path: str) -> Response:
-        request, paths = _request(context), all_paths()
+        request, paths = _request(context, quart_request.scope), all_paths()
         found = paths.find(request.method, request.path)
         if found is None:
             return _response(await refuse_route(context, request, paths.methods_of(request.path)))
@@ -64,8 +71,7 @@ def _catch_all(context: HttpContext) -> Callable[[str], Awaitable[Response]]:
     return answer
 
 
-def _request(context: HttpContext) -> Request:
-    scope: Scope = quart_request.scope
+def _request(context: HttpContext, scope: Scope) -> Request:
     return request_of(scope, context.new_request_id, scope.get(BODY_KEY))
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import click
 
 from ..actors.memory.push_key import UnusablePushKey
 from ..storage.engine.clients import ClientFailed
 from ..storage.engine.cluster import EmbeddedFailed
 from ..storage.engine.data_folder import UnfinishedRestore
-from ..storage.engine.database import Fenced, StorageError
+from ..storage.engine.database import Fenced, StorageError, is_group
 from ..storage.engine.migrate import MigrationRefused
 from ..storage.engine.term import AnotherNode
 from .backups.errors import BackupFailed
@@ -79,20 +77,15 @@ def explained(error: BaseException) -> Failure | None:
     found: list[tuple[int, Exception]] = []
     for leaf in _leaves(error):
         place = next((place for place, (kind, _) in enumerate(FAILURES) if isinstance(leaf, kind)), None)
-        if place is None:
+        if place is None or not isinstance(leaf, Exception):
             return None
-        # Its class is one of FAILURES, which are exceptions.
-        found.append((place, cast("Exception", leaf)))
+        found.append((place, leaf))
     place, first = min(found, key=lambda failure: failure[0])
     return FAILURES[place][1](first)
 
 
 def _leaves(error: BaseException) -> list[BaseException]:
-    if not isinstance(error, BaseExceptionGroup):
-        return [error]
-    # isinstance leaves the type of the group open.
-    together = cast("BaseExceptionGroup[BaseException]", error).exceptions
-    return [leaf for inner in together for leaf in _leaves(inner)]
+    return [leaf for inner in error.exceptions for leaf in _leaves(inner)] if is_group(error) else [error]
 
 
 def text_of(error: Exception) -> str:

@@ -21,13 +21,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Protocol, cast
+from typing import Protocol
 
 import trio
 
 from ..actors.kernel import Record
 from ..actors.kernel.errors import describe, place
-from ..storage.engine.database import lone_exception
+from ..storage.engine.database import is_group, lone_exception
 
 # Seconds until the restart after the first, second, … crash or failed start in a row.
 BACK_OFF = (0.0, 0.1, 0.5, 2.0, 10.0)
@@ -247,13 +247,11 @@ class Supervisor:
         if give_up:
             raise GaveUp(f"{self.name}: {child.name} and others crashed {self._failures} times") from error
 
-    def _fatal_in(self, error: Exception) -> Exception | None:
+    def _fatal_in(self, error: BaseException) -> Exception | None:
         """Return the error if it is fatal, or the first fatal error of a group."""
-        if not isinstance(error, ExceptionGroup):
+        if not is_group(error):
             return error if isinstance(error, self._fatal) else None
-        # isinstance leaves the type of the group open.
-        together = cast("ExceptionGroup[Exception]", error).exceptions
-        return next((fatal for inner in together if (fatal := self._fatal_in(inner)) is not None), None)
+        return next((fatal for inner in error.exceptions if (fatal := self._fatal_in(inner)) is not None), None)
 
     def end_grace(self) -> None:
         """Shorten the grace of every child. They still stop in order."""

@@ -16,7 +16,7 @@ from troupe.actors.outbox.outbox import Outbox
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.http.app import FastPath, make_app
-from troupe.http.framework import make_quart
+from troupe.http.framework import application_of, make_quart
 from troupe.http.router import Endpoint
 from troupe.http.server.plain import FastRequests
 from troupe.storage import oauth
@@ -80,7 +80,7 @@ class Client:
             data = as_bytes(method, path, headers, body)
             found = self._stage.fast.first(data, ADDRESS)
             if found is not None:
-                return await compared(self._stage.app.asgi_app, data, found[0])
+                return await compared(application_of(self._stage.app), data, found[0])
         # `open` takes open dicts.
         response = await self._browser.open(path, method=method, headers=headers, **how)  # pyright: ignore[reportUnknownMemberType]
         return Reply(response.status_code, response.headers, cast(bytes, await response.get_data()))
@@ -162,7 +162,7 @@ class Stage:
     def app(self) -> QuartTrio:
         """The application, made when it is needed: the fast path answers most requests of the tests without it."""
         app = make_quart(self.http_context)
-        app.asgi_app = make_app(self.http_context, app.asgi_app)
+        app.asgi_app = cast(Any, make_app(self.http_context, application_of(app)))
         return app
 
     def told(self, event: str) -> list[dict[str, object]]:

@@ -41,7 +41,7 @@ class NewestConversations(SystemMessage[tuple[Conversation, ...]]):
 def tell_newest(account: AccountActor, message: NewestConversations) -> Answer[tuple[Conversation, ...]]:
     """Return the conversations from the cache, else after one query."""
     kept = account.context.own_rows.find(account.id, message)
-    return tuple(kept) if kept is not None else _read_newest(account, message)
+    return kept if kept is not None else _read_newest(account, message)
 
 
 async def _read_newest(account: AccountActor, message: NewestConversations) -> tuple[Conversation, ...]:
@@ -50,7 +50,7 @@ async def _read_newest(account: AccountActor, message: NewestConversations) -> t
     async def read() -> list[Conversation]:
         return await database.read(conversations.page, account.id, Page(message.limit))
 
-    return tuple(await own_rows.load(account.id, message, read, lambda conversation: conversation.last_status_id))
+    return await own_rows.load(account.id, message, read, lambda conversation: conversation.last_status_id)
 
 
 @turn(AccountActor, MarkConversation)

@@ -45,7 +45,7 @@ class NewestNotifications(SystemMessage[tuple[Notification, ...]]):
 def tell_newest(account: AccountActor, message: NewestNotifications) -> Answer[tuple[Notification, ...]]:
     """Return the notifications from the cache, else after one query."""
     kept = account.context.own_rows.find(account.id, message)
-    return tuple(kept) if kept is not None else _read_newest(account, message)
+    return kept if kept is not None else _read_newest(account, message)
 
 
 async def _read_newest(account: AccountActor, message: NewestNotifications) -> tuple[Notification, ...]:
@@ -57,7 +57,7 @@ async def _read_newest(account: AccountActor, message: NewestNotifications) -> t
             notifications.page, account.id, page, types=message.types, exclude_types=message.exclude_types
         )
 
-    return tuple(await own_rows.load(account.id, message, read, lambda notification: notification.status_id))
+    return await own_rows.load(account.id, message, read, lambda notification: notification.status_id)
 
 
 @turn(AccountActor, DismissNotification)

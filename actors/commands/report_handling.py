@@ -6,7 +6,6 @@ A repeat changes nothing and is not logged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...storage import accounts, moderation, reports
 from ...storage.reports import Category, Report, ReportNote
@@ -139,7 +138,6 @@ async def add_note(act: StaffAct, message: NoteReport) -> Report | Refused:
     return report
 
 
-# `Any`: beside other details, these may hold the reason, which is a text.
-async def _log(act: StaffAct, action: str, report: Report, **details: Any) -> None:
+async def _log(act: StaffAct, action: str, report: Report, **details: object) -> None:
     target = (await accounts.find_many(act.db, [report.target_account_id])).get(report.target_account_id)
-    await act.log(action, Target("report", report.id, "" if target is None else target.acct), **details)
+    await act.log(action, Target("report", report.id, "" if target is None else target.acct), "", **details)

@@ -39,11 +39,12 @@ class EffectContext:
 
 
 C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EffectQueue(Generic[C]):
-    """Kinds of effects that a relay of their own executes, with a context of type `C`.
+class EffectQueue(Generic[C_co]):
+    """Kinds of effects that a relay of their own executes, with a context of type `C_co`.
 
     No queue waits for another queue. Up to `workers` effects are executed at the same time, of one group up to
     `workers_per_group`: a group is, for example, another server that may be slow. The effects of a partition are
@@ -63,16 +64,16 @@ class EffectQueue(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class QueueWithContext(Generic[C]):
+class QueueWithContext(Generic[C_co]):
     """A queue with the context of its effects. Without a context its rows wait."""
 
-    queue: EffectQueue[C]
-    context: C | None
+    queue: EffectQueue[C_co]
+    context: C_co | None
 
 
-# `Any` is the class of the context, which only the relay of the queue uses.
-AnyQueue: TypeAlias = EffectQueue[Any]
-AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # `Any` as above
+# Queues with a context of any class: only the relay of the queue uses the context.
+AnyQueue: TypeAlias = EffectQueue[object]
+AnyQueueWithContext: TypeAlias = QueueWithContext[object]
 
 # The facts that turns publish after their commit and before their answer, and the effects without a queue of their own.
 # Its relay publishes facts only after a crash. The name of the queue is stored in rows.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import trio
 
 from ...storage.dead_letters import DeadLetter
@@ -29,5 +27,4 @@ def parked_message(runtime: Runtime, letter: DeadLetter) -> Message[object]:
     kind = pool.message_named(letter.kind.partition("(")[0]) if pool is not None else None
     if kind is None:
         raise Unreadable(f"{letter.address} takes no message {letter.kind}")
-    # The pool has a turn for this class, so it is one of messages.
-    return cast("Message[object]", message_of(kind, letter.message))
+    return message_of(kind, letter.message)

@@ -57,8 +57,9 @@ class ExpiringRows:
     deletion: BatchDeletion
     kept: tuple[timedelta, ...]
     why: str
-    bound: Callable[[datetime], object] = _time  # converts a time for the statement: to itself, a day, or an id
-    fact: Callable[[Any], Fact] | None = None  # the fact that a row is gone, made of the result of the deletion
+    bound: Callable[[datetime], object] = _time  # how the statement is given a time: as such, as a day, or as an id
+    # That a row is gone, made of what the deletion returns: `Any`, because rows are identified by values of many types.
+    fact: Callable[[Any], Fact] | None = None
 
     def bounds(self, now: datetime) -> list[object]:
         """Return the bounds of the statement: rows of this age, or older, are deleted."""

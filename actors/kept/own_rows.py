@@ -14,7 +14,7 @@ here cost a post nothing that can be measured.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from ..facts.accounts import ChangedUser
@@ -24,7 +24,9 @@ from ..facts.moderation import ModeratedAccount, ModeratedDomain
 from ..facts.notifications import AddedNotification, ChangedOwnRows, MergedNotifications
 from ..facts.relations import ChangedDomainBlocks, ChangedPairs, ChangedRelation
 from ..facts.statuses import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus
+from ..kernel import Message
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 ACCOUNTS_KEPT = 2_000  # each with some 10 KB for a page of forty
@@ -35,8 +37,8 @@ class OwnRows:
 
     def __init__(self, capacity: int = ACCOUNTS_KEPT) -> None:
         self._capacity = capacity
-        # Any: each kind of page has rows of its own class.
-        self._pages: OrderedDict[int, dict[Hashable, Sequence[Any]]] = OrderedDict()
+        # By the query that a page answers. `Any` is the class of its answer: the type of a dict can't express that.
+        self._pages: OrderedDict[int, dict[Message[object], Any]] = OrderedDict()
         self._having: dict[int, set[int]] = {}  # the accounts whose pages have a status
         self._statuses: dict[int, set[int]] = {}  # the statuses on the pages of an account
         self._forgotten = 0
@@ -60,8 +62,7 @@ class OwnRows:
         facts.observe(ModeratedAccount, lambda fact: self.clear())
         facts.observe(ModeratedDomain, lambda fact: self.clear())
 
-    # Any: as in `_pages`.
-    def find(self, account_id: int, page: Hashable) -> Sequence[Any] | None:
+    def find(self, account_id: int, page: Message[R]) -> R | None:
         """Return the rows of a page if they are cached."""
         pages = self._pages.get(account_id)
         if pages is None:
@@ -70,12 +71,12 @@ class OwnRows:
         return pages.get(page)
 
     async def load(
-        self, account_id: int, page: Hashable, read: Callable[[], Awaitable[Sequence[T]]],
+        self, account_id: int, page: Message[tuple[T, ...]], read: Callable[[], Awaitable[Sequence[T]]],
         status_of: Callable[[T], int | None],
-    ) -> Sequence[T]:  # fmt: skip
+    ) -> tuple[T, ...]:  # fmt: skip
         """Read the rows of a page and cache them, unless a fact drops a page meanwhile: the rows may be older."""
         before = self._forgotten
-        rows = await read()
+        rows = tuple(await read())
         if before == self._forgotten:
             self._pages.setdefault(account_id, {})[page] = rows
             self._pages.move_to_end(account_id)

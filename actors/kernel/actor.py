@@ -46,13 +46,13 @@ class Actor:
 
     __slots__ = ("_cell", "_runtime")
 
-    turns: ClassVar[dict[type, Turn]] = {}
+    turns: ClassVar[dict[type[Message[object]], Turn]] = {}
 
     def __init_subclass__(cls) -> None:
         cls.turns = dict(cls.turns)
 
     @classmethod
-    def guarded(cls, message: type, function: Turn) -> Turn:
+    def guarded(cls, message: type[Message[object]], function: Turn) -> Turn:
         """Return the turn to be called for messages of a class. A kind of actor may refuse some before their turn."""
         return function
 

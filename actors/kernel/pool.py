@@ -17,8 +17,7 @@ from .actor import Turn
 from .cell import QUARANTINED, RESTING, Cell, Incarnation
 from .drainer import Drainer
 from .errors import Stopping
-from .mailbox_writer import MailboxWriter
-from .message import Address, Envelope
+from .message import Address, Envelope, Message
 from .passivation import Passivation, SharedBound
 from .pool_context import PoolContext, PoolServices
 from .recovery import Recovery, RestartPolicy, retire
@@ -50,7 +49,7 @@ class ActorPool:
         self,
         kind: str,
         make: Callable[[Cell], Incarnation],
-        turns: dict[type, Turn],
+        turns: dict[type[Message[object]], Turn],
         services: PoolServices,
         *,
         policy: RestartPolicy | None = None,
@@ -83,7 +82,7 @@ class ActorPool:
             self._passivation.add(cell)
         return cell
 
-    def message_named(self, name: str) -> type | None:
+    def message_named(self, name: str) -> type[Message[object]] | None:
         """Return the class of the messages with a name that the actors have a turn for."""
         return next((kind for kind in self._turns if kind.__name__ == name), None)
 

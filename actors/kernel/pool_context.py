@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import trio
 
+from .actor import Turn
 from .cell import AT_REST, Cell, CrowdedCells
 from .message import Address, Envelope
 from .request_trail import RequestTrail
@@ -25,10 +26,8 @@ Chooser = Callable[[Sequence[str]], int]
 # The last option of a chooser when no turn has to be taken now: other tasks run first.
 PAUSE = "<pause>"
 Observer = Callable[[Address, object, Literal["before", "after"]], None]
-# A turn takes any actor and any message: `turn` has checked that they belong together.
-AnyTurn = Callable[[Any, Any], object]
-# Returns a traced turn, and its envelope: its origin is the origin of the messages that the turn sends.
-TraceTurn = Callable[[Address, Envelope, AnyTurn], tuple[Envelope, AnyTurn]]
+# Returns a turn that is traced, and its message as the origin of what the turn sends.
+TraceTurn = Callable[[Address, Envelope, Turn], tuple[Envelope, Turn]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,7 @@ class RunQueue:
             cell.mailbox.resync = True
             self.schedule(cell)
 
-    # `Any`: a coroutine that `type` has found has no type arguments.
-    def start(self, function: TaskFunction, cell: Cell, *arguments: Any) -> None:
+    def start(self, function: TaskFunction, cell: Cell, *arguments: object) -> None:
         """Have the drainer start a task."""
         self.tasks.append((function, cell, arguments))
         self.wake()

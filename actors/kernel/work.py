@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from math import inf
-from typing import Any, cast
+from typing import Any
 
 import trio
 
+from ...storage.engine.database import is_group
 from .cell import Cell, Incarnation
 from .message import Envelope
 from .pool_context import Observer, PoolContext, TaskFunction
@@ -93,9 +94,8 @@ def own_error(raised: BaseException) -> BaseException | None:
     """
     if trio.current_effective_deadline() > -inf:
         return raised
-    if isinstance(raised, BaseExceptionGroup):
-        # isinstance leaves the type of the group open.
-        return cast("BaseExceptionGroup[BaseException]", raised).split(trio.Cancelled)[1]
+    if is_group(raised):
+        return raised.split(trio.Cancelled)[1]
     return None if isinstance(raised, trio.Cancelled) else raised
 
 

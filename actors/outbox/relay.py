@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import cycle
 from time import perf_counter
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import trio
 
@@ -53,7 +53,7 @@ DROPPED_AT_ONCE = 500  # rows in a transaction
 # server a look for each commit.
 GATHER = 0.25
 
-C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 
 # Executes an effect in a span of its own, given its kind, the attempt, and the function of the effect.
 TraceEffect = Callable[[str, Attempt, Callable[[Attempt], Awaitable[Finish | None]]], Awaitable[Finish | None]]
@@ -77,12 +77,12 @@ class RelayWorker:
     unattempted: set[int] = field(default_factory=set[int])
 
 
-class Relay(Generic[C]):
+class Relay(Generic[C_co]):
     """Executes the effects of one queue. Each process of the server has a relay for each queue."""
 
     def __init__(
         self,
-        queue_with_context: QueueWithContext[C],
+        queue_with_context: QueueWithContext[C_co],
         database: Database,
         clock: Clock,
         ids: Ids,
@@ -381,8 +381,8 @@ class Relay(Generic[C]):
         return at if queue.give_up_after is None else min(at, due.created_at + queue.give_up_after)
 
 
-# A relay of any queue: `Any` is the class of the context.
-AnyRelay: TypeAlias = Relay[Any]
+# A relay of any queue, with a context of any class.
+AnyRelay: TypeAlias = Relay[object]
 
 
 def assign_to_workers(
@@ -429,8 +429,7 @@ async def _delete(db: Connection, id: int, relay: int, finish: Finish) -> None:
         await finish(db)
 
 
-# `Any` is the class of the effect, which belongs to the function in the table of kinds.
-async def _call(on_give_up: OnGiveUp[Any], effect: Effect, error: Exception, db: Connection) -> None:
+async def _call(on_give_up: OnGiveUp[Effect], effect: Effect, error: Exception, db: Connection) -> None:
     await on_give_up(db, effect, error)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 from urllib.parse import quote
 
 import regex
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 ContentType = Literal["text/plain", "text/markdown", "text/html"]
+CONTENT_TYPES: tuple[ContentType, ...] = get_args(ContentType)
 
 # The shown part of a link, after the scheme and `www.`. A longer text ends in an ellipsis, which the style sheet draws.
 SHOWN_OF_LINK = 30
@@ -71,9 +72,8 @@ class Targets:
 
 
 def content_type(asked: str | None) -> ContentType:
-    """Return the content type that a client asked for. An unknown type means plain text."""
-    # The comparison does not narrow a text to the literals.
-    return cast(ContentType, asked) if asked in get_args(ContentType) else "text/plain"
+    """Return the content type that a client asked for. An unknown one is plain text."""
+    return asked if asked in CONTENT_TYPES else "text/plain"
 
 
 def tag_url(base_url: str, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast, get_args
+from typing import get_args
 
 from ...storage.federation.remote_files import Kind
 from ..access.context import HttpContext
@@ -11,6 +11,8 @@ from ..answers.errors import NotFound
 from ..intake.request import Request
 from ..router import api
 from .files import serve
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @api.get("/media_proxy/<kind>/<id>/<digest>")
@@ -26,10 +28,9 @@ async def show_small(context: HttpContext, request: Request, kind: str, id: int,
 
 
 async def _answer(context: HttpContext, request: Request, kind: str, id: int, digest: str, *, small: bool) -> Answer:
-    if kind not in get_args(Kind):
+    if kind not in KINDS:
         raise NotFound("Not Found")
-    # The check does not narrow the type.
-    name = await context.remote_files.find(cast("Kind", kind), id, digest, small=small)
+    name = await context.remote_files.find(kind, id, digest, small=small)
     if name is None:
         raise NotFound("Not Found")
     return await serve(context, request, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ...actors.broadcast.broadcast import account_address
 from ...actors.kernel import Message, Refused
@@ -109,8 +109,7 @@ class StaffMember:
             return await self.signed_in.ask(message)
         return await self.context.runtime.ask(account_address(account_id), message, origin=self.request.origin)
 
-    # `Any`: each template has its own variables.
-    def page(self, template: str, *, problem: str | None = None, trouble: str | None = None, **facts: Any) -> Answer:
+    def page(self, template: str, *, problem: str | None = None, trouble: str | None = None, **facts: object) -> Answer:
         """Return a page for staff. It shows an error of a form (`problem`), or of the server (`trouble`)."""
         return live_page(
             f"staff/{template}",

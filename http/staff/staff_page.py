@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from ...actors.kernel import Refused
@@ -79,20 +79,20 @@ class StaffPage:
         def declare(show: Show) -> Show:
             self._template, self._show, self._shown = template, show, _own_parameters(show)
 
-            # `Any`: each page has its own query and its own segments.
-            async def answer(context: HttpContext, request: Request, **taken: Any) -> Answer:
+            async def answer(context: HttpContext, request: Request, **taken: object) -> Answer:
                 me = await staff_member(context, request, self._permission)
                 after = next((value for value in taken.values() if isinstance(value, Done)), None)
                 words = {} if after is None else {"done": self._done.get(after.done)}
                 return await self._page(me, taken, words)
 
-            # `Any`: each page has its own query and its own segments.
-            async def keep_current(context: HttpContext, request: Request, **taken: Any) -> Answer:
+            async def keep_current(context: HttpContext, request: Request, **taken: object) -> Answer:
                 me = await staff_member(context, request, self._permission)
 
                 async def render() -> bytes:
-                    # A page with a live part returns no other answers.
-                    return rendered(f"staff/{part}", **cast("Facts", await show(me, **taken)))
+                    facts = await show(me, **taken)
+                    if isinstance(facts, Answer):
+                        raise TypeError(f"{part}: a page with a live part returns no other answers")
+                    return rendered(f"staff/{part}", **facts)
 
                 return live(me, self._permission, render)
 
@@ -123,8 +123,7 @@ class StaffPage:
         needed = permission or self._permission
 
         def declare(do: Act) -> Act:
-            # `Any`: each form has its own class, and its path its own segments.
-            async def answer(context: HttpContext, request: Request, **taken: Any) -> Answer:
+            async def answer(context: HttpContext, request: Request, **taken: object) -> Answer:
                 posted = next(value for value in taken.values() if isinstance(value, SettingsForm))
                 me = await staff_sender(context, request, posted, needed)
                 try:

@@ -7,13 +7,13 @@ disconnected. A slow client is sent the next events when it has accepted the pre
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
 from math import inf
 
 import trio
 
 from ..access.context import HttpContext
 from ..access.streams import StreamEnd
+from ..asgi import Message, Send
 from ..server.stream_sockets import StreamSocket
 from .admission import dismiss
 from .connection import Wire
@@ -113,7 +113,7 @@ class DirectStream(ABC):
             self._socket.look_by(at)
 
 
-async def send_by_server(session: StreamSession, send: Callable[[object], Awaitable[None]], message: object) -> None:
+async def deliver_by_server(session: StreamSession, send: Send, message: Message) -> None:
     """Send a message through hypercorn, for a stream that was not handed over.
 
     If the client does not accept the message in time, the session ends.

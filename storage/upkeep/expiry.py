@@ -8,7 +8,6 @@ they are in use, and the next sweep deletes them.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from ..engine.database import Connection
 
@@ -24,8 +23,7 @@ class BatchDeletion:
     statement: str
     lock: str | None = None
 
-    # `Any`, because each kind of rows is named by values of another type.
-    async def run(self, db: Connection, *bounds_and_limit: object) -> list[Any]:
+    async def run(self, db: Connection, *bounds_and_limit: object) -> list[object]:
         """Delete a batch of rows. Return the column that the statement returns."""
         if self.lock is None:
             return await _column(db, self.statement, *bounds_and_limit)
@@ -33,8 +31,7 @@ class BatchDeletion:
         return await _column(db, self.statement, ids) if ids else []
 
 
-# `Any`, as above.
-async def _column(db: Connection, statement: str, *values: object) -> list[Any]:
+async def _column(db: Connection, statement: str, *values: object) -> list[object]:
     return [value for row in await db.fetch(statement, *values) for value in row.values()]
 
 

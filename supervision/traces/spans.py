@@ -15,8 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
-from types import CoroutineType
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar
 
 import trio
 from opentelemetry import trace as api
@@ -30,7 +29,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from ... import __version__
 from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Refused
-from ...actors.kernel.pool_context import AnyTurn
+from ...actors.kernel.actor import Turn
 from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Connection, Database
@@ -87,7 +86,7 @@ class OpenTelemetryTraces:
                 span.set_status(Status(StatusCode.ERROR))
             return answer
 
-    def turn(self, address: Address, envelope: Envelope, turn: AnyTurn) -> tuple[Envelope, AnyTurn]:
+    def turn(self, address: Address, envelope: Envelope, turn: Turn) -> tuple[Envelope, Turn]:
         span = self._tracer.start_span(
             envelope.kind, _w3c.extract({"traceparent": envelope.origin.trace}), SpanKind.INTERNAL,
             {
@@ -159,7 +158,7 @@ class TracedDatabase:
             return await self._database.read(work, *args, **kwargs)
 
 
-def _take(span: Span, turn: AnyTurn, actor: object, message: object) -> object:
+def _take(span: Span, turn: Turn, actor: object, message: object) -> object:
     """Run a turn in a span. A turn that waits ends the span later."""
     with _current(span, ends=False):
         try:
@@ -168,9 +167,8 @@ def _take(span: Span, turn: AnyTurn, actor: object, message: object) -> object:
             _fail(span, error)
             span.end()
             raise
-    if type(answer) is CoroutineType:
-        # `type` leaves the arguments of the type open.
-        return _wait(span, cast("Coroutine[object, object, object]", answer))
+    if inspect.iscoroutine(answer):
+        return _wait(span, answer)
     _note_refusal(span, answer)
     span.end()
     return answer

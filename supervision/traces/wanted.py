@@ -14,7 +14,7 @@ import trio
 
 from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Record
-from ...actors.kernel.pool_context import AnyTurn
+from ...actors.kernel.actor import Turn
 from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Database
@@ -37,7 +37,7 @@ class Traces(Protocol):
         """Answer in a span."""
         ...
 
-    def turn(self, address: Address, envelope: Envelope, turn: AnyTurn) -> tuple[Envelope, AnyTurn]:
+    def turn(self, address: Address, envelope: Envelope, turn: Turn) -> tuple[Envelope, Turn]:
         """Return a turn that is taken in a span, and its message, whose origin is that span."""
         ...
 

@@ -290,7 +290,7 @@ class TestExpiry:
         stage.sql("UPDATE users SET confirmed_at = NULL, approved_at = created_at, created_by_application_id = $1", app)
         return eve
 
-    async def sweep(self, db: Connection) -> list[int]:
+    async def sweep(self, db: Connection) -> list[object]:
         return await expiry.SIGN_UPS.run(db, NOW, NOW, self.LATER, 10)
 
     def test_an_account_that_is_being_confirmed_is_kept(self, stage: Stage) -> None:
