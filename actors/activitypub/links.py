@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ...storage.engine.json_values import JsonObject, is_object
 from ..rules.limits import VIDEO_BYTES
+from ..rules.markup import escape_attribute
 from .vocabulary import host_of, is_uri, list_of, objects_of, text_of, types_of
 
 MOST_LINKS = 100  # that are read

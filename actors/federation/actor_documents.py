@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject, is_object
 from ...storage.federation.actor_keys import ActorKey
 from ...storage.federation.remote_accounts import RemoteProfile

@@ -17,6 +17,7 @@ from .actor import Turn
 from .cell import QUARANTINED, RESTING, Cell, Incarnation
 from .drainer import Drainer
 from .errors import Stopping
+from .mailbox_writer import MailboxWriter
 from .message import Address, Envelope, Message
 from .passivation import Passivation, SharedBound
 from .pool_context import PoolContext, PoolServices

@@ -113,7 +113,7 @@ class DirectStream(ABC):
             self._socket.look_by(at)
 
 
-async def deliver_by_server(session: StreamSession, send: Send, message: Message) -> None:
+async def send_by_server(session: StreamSession, send: Send, message: Message) -> None:
     """Send a message through hypercorn, for a stream that was not handed over.
 
     If the client does not accept the message in time, the session ends.
