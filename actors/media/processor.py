@@ -25,7 +25,7 @@ from . import process
 from .cleaning import Cleaning
 from .jobs import UNVERIFIED, FileRefused, Job, Task
 from .kinds import GIF, Kind, kind_in
-from .pages import PageFacts, page_of
+from .page_facts import PageFacts, page_of
 from .places import Places
 from .probe import probe, report_missing
 from .process import ProcessingFailed

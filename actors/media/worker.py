@@ -49,12 +49,12 @@ def _work(job: Job) -> Callable[[list[str]], str]:
     imported here: once confined, the process can't read its own libraries.
     """
     if job.task == "page":
-        # Late, as below: the process does a single job, and imports are most of its time. The reader of pages takes 5
+        # Late, as below: the process does a single job, and imports are most of its time. The reader of pages takes 9
         # ms, the makers of films take 14 ms, libvips takes 10 ms.
         from . import pages
 
-        charset = pages.charset_of(Path(SOURCE), job.kind)
-        return lambda missing: pages.make_page(job, charset)
+        pages.load_encodings(Path(SOURCE), job.kind)
+        return lambda missing: pages.make_page(job)
     if job.task == "probe":
         from . import child_processes  # late: see above
 

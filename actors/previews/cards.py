@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from html import escape
+from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 import regex
 
 from ...storage.preview_cards import CardFacts
-from ..media.pages import PageFacts, as_meant, frame_of, has_letters
+from ..media.page_facts import PageFacts, as_meant, has_letters
 from ..outgoing.messages import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, written_target
 from ..rules.instants import instant_of, printed_instant
@@ -127,9 +128,14 @@ def player_of(url: str, base: str, page: PageFacts, oembed: OEmbed) -> Player | 
     hosts = players_of(urlsplit(url).hostname or "")
     if not hosts:
         return None
-    frame = frame_of(oembed.text("html"))
+    reader = _FrameReader()
+    reader.feed(oembed.text("html"))
     candidates = (
-        (web_address(url, frame.get("src", "")), number_of(frame.get("width")), number_of(frame.get("height"))),
+        (
+            web_address(url, reader.frame.get("src", "")),
+            number_of(reader.frame.get("width")),
+            number_of(reader.frame.get("height")),
+        ),
         (web_address(base, page.player), number_of(page.width), number_of(page.height)),
     )
     for address, width, height in candidates:
@@ -138,6 +144,25 @@ def player_of(url: str, base: str, page: PageFacts, oembed: OEmbed) -> Player | 
             sides = SMALLEST_SIDE <= width <= LARGEST_SIDE and SMALLEST_SIDE <= height <= LARGEST_SIDE
             return Player(address, *((width, height) if sides else (640, 360)))
     return None
+
+
+class _FrameReader(HTMLParser):
+    """Finds the attributes of the first `<iframe>` in a short piece of HTML.
+
+    In Python, as this is the server's own process: the parser of pages is written in C, and confined.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frame: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "iframe" and not self.frame:
+            self.frame = {name: (value or "").strip() for name, value in reversed(attrs)}  # the first one counts
+
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """Skip `<![`. In HTML it begins a comment; the library raises for most of what may follow."""
+        return self.parse_bogus_comment(i)
 
 
 def players_of(host: str) -> tuple[str, ...]:

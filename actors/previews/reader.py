@@ -21,7 +21,7 @@ from ..effects.registry import NotTried
 from ..kernel import Clock, NotAnswered
 from ..media.jobs import FileRefused
 from ..media.kinds import IMAGES
-from ..media.pages import PageFacts
+from ..media.page_facts import PageFacts
 from ..media.process import ProcessingFailed
 from ..media.processor import MediaProcessor, TooManyUploads
 from ..outgoing.breaker import Breaker

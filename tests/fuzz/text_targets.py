@@ -13,7 +13,7 @@ from troupe.actors.activitypub.uris import web_address
 from troupe.actors.activitypub.vocabulary import LONGEST_URI, PUBLIC
 from troupe.actors.federation.actor_documents import own_handle_of, profile_of
 from troupe.actors.mail.templates import Letter, Sender
-from troupe.actors.media.pages import LONGEST_ADDRESS, PageFacts
+from troupe.actors.media.page_facts import LONGEST_ADDRESS, PageFacts
 from troupe.actors.previews.cards import OEmbed, draft_of
 from troupe.actors.previews.reader import OEMBED
 from troupe.actors.rules import emojis, filters, identity, lengths, markup, scan, search_queries, text

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from troupe.actors.media.pages import PageFacts, facts_of
+from troupe.actors.media.page_facts import PageFacts
+from troupe.actors.media.pages import facts_of
 from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, time_of, web_address
 from troupe.actors.rules.instants import instant_of
 
@@ -128,6 +129,10 @@ def test_relative_addresses_start_at_the_base_of_the_page() -> None:
         ("<title><![CDATA[Tea & cake]]></title>", "Tea & cake"),
         ("<svg><title>Drawn</title></svg>", ""),
         ("<title>\u200b\ufeff</title>", ""),
+        ("<title>Tea &amp; cake", "Tea & cake"),
+        ("<title>Tea</title><!-- <title>Comment</title>", "Tea"),
+        ("<iframe><title>Inside</title></iframe><title>Own</title>", "Own"),
+        ("", ""),
         ('<meta property="og:title" content=""><meta name="twitter:title" content="T"><title>Own</title>', "T"),
         ('<meta name="twitter:title" content="T"><meta name="og:title" content="O">', "O"),
     ],
@@ -313,3 +318,15 @@ def test_what_is_for_browsers_without_scripts_is_not_the_page() -> None:
         '<title>Tea</title><meta itemprop="datePublished" content="2026-02-03">'
     )
     assert (facts.title, facts.refresh, facts.language, facts.published_at) == ("Tea", "", "de", "2026-02-03")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<html lang="de"><title>Tee</title>',
+        '<!-- <html lang="en"> --><html class=a lang=de><title>Tee</title>',
+        '<br><b>Warning</b>: a file is missing\n<!doctype html><HTML class="a" lang="de"><title>Tee</title>',
+    ],
+)
+def test_the_language_is_that_of_the_page_also_after_text(page: str) -> None:
+    assert facts_of(page).language == "de"
