@@ -12,7 +12,6 @@ from string import Template
 
 import orjson
 
-from ...storage.accounts import Account
 from ..rules.lengths import beginning
 from ..rules.markup import one_line, plain
 from ..shown.notifications import ShownNotification
@@ -62,13 +61,9 @@ def cut(text: str, most: int) -> str:
 def _text_of(shown: ShownNotification) -> str:
     """Return the content warning of a status, else its text; without a status, the bio of the account that acted."""
     if shown.status is None:
-        return plain(_bio(shown.account))
+        return plain(shown.account.note)
     status = shown.status.status
     return one_line(status.spoiler_text) or plain(status.content)
-
-
-def _bio(account: Account) -> str:
-    return account.note
 
 
 @cache

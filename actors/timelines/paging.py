@@ -58,11 +58,5 @@ async def read_rows(
         picked = [*picked, *admitted][: page.limit] if newest_first else [*admitted, *picked][-page.limit :]
         if len(picked) == page.limit or len(rows) < at.limit:
             return AdmittedRows(picked)
-        at = _next_slice(at, rows)
+        at = replace(at, max_id=rows[-1].id) if newest_first else replace(at, min_id=rows[0].id)
     return AdmittedRows(picked, at.min_id or at.max_id)
-
-
-def _next_slice(at: Page, rows: list[T]) -> Page:
-    if at.min_id is None:
-        return replace(at, max_id=rows[-1].id)
-    return replace(at, min_id=rows[0].id)

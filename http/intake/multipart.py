@@ -97,12 +97,9 @@ class _FormPart:
         else:
             self.spool.write(data)
             if not self._on_disk and self.spool.tell() > KEPT_IN_MEMORY:
-                self._move_to_disk()
-
-    def _move_to_disk(self) -> None:
-        self.spool.rollover()
-        self._on_disk = True
-        check_file(self.spool.fileno())
+                self.spool.rollover()
+                self._on_disk = True
+                check_file(self.spool.fileno())
 
     def value(self) -> str | Upload | None:
         """Return the text or the file; None for the empty part that browsers send if no file is chosen."""

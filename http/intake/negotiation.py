@@ -35,14 +35,9 @@ def prefers(request: Request, wanted: tuple[str, ...], others: tuple[str, ...]) 
     Among types of equal quality it prefers the more precise, and among equally precise types the wanted. If no range is
     more precise than `*/*`, the result is False.
     """
-    ranges = _ranges(request)
+    ranges = list(entries_of(request.joined_header(b"accept") or ""))
     quality, precision = max(_preference(ranges, kind) for kind in wanted)
     return quality > 0 and precision > 0 and (quality, precision) >= max(_preference(ranges, kind) for kind in others)
-
-
-def _ranges(request: Request) -> list[Entry]:
-    """Return the ranges of all lines of the header Accept."""
-    return list(entries_of(request.joined_header(b"accept") or ""))
 
 
 def _preference(ranges: list[Entry], kind: str) -> Preference:

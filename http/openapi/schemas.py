@@ -66,7 +66,7 @@ def entities() -> dict[str, Schema]:
 def schema_of(notation: str, inner: Schema = TYPES["object"]) -> Schema:
     """Return the schema of a type. `inner` is the schema of `object` in the type."""
     if notation.endswith("?"):
-        return _or_null(schema_of(notation[:-1], inner))
+        return {"anyOf": [schema_of(notation[:-1], inner), NULL]}
     if notation.startswith("["):
         return {"type": "array", "items": schema_of(notation[1:-1], inner)}
     if notation == "{}":
@@ -84,10 +84,6 @@ def _named(names: list[str]) -> Schema:
         return {"type": "string", "enum": names}
     schemas = [{"$ref": f"#/components/schemas/{name}"} for name in names]
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-
-
-def _or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, NULL]}
 
 
 def _object(members: list[Member]) -> Schema:

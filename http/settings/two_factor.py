@@ -11,7 +11,6 @@ from ...actors.commands.two_factor import DisableTwoFactor, EnableTwoFactor
 from ...actors.rules import passwords as rules
 from ...storage import two_factor
 from ...storage.secrets import hash_of
-from ...storage.two_factor import TwoFactor
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..intake.parameters import Text
@@ -99,12 +98,8 @@ async def problems_of(me: SignedIn, posted: CodeForm) -> dict[str, str]:
 
 async def _page(me: SignedIn, problems: dict[str, str] | None = None) -> Answer:
     row = await me.context.database.read(two_factor.find, me.user.account_id)
-    status = 422 if problems else 200
-    return me.page("two_factor.html", status=status, enabled=_enabled(row), problems=problems or {})
-
-
-def _enabled(row: TwoFactor | None) -> TwoFactor | None:
-    return None if row is None or row.enabled_at is None else row
+    enabled = None if row is None or row.enabled_at is None else row
+    return me.page("two_factor.html", status=422 if problems else 200, enabled=enabled, problems=problems or {})
 
 
 def _set_up_page(me: SignedIn, secret: str) -> Answer:

@@ -107,7 +107,7 @@ class WebSocketStream(DirectStream):
         return min(self._pings_at, self._heard_at + READ_TIMEOUT)
 
     def closing_bytes(self, why: StreamEnd) -> bytes:
-        return _close_frame(why)
+        return control_frame(CLOSE, why.code.to_bytes(2) + why.reason.encode())
 
     def lost(self) -> None:
         if self._commands is None:
@@ -216,10 +216,6 @@ def _head(request: Request, protocols: list[str]) -> bytes:
     )
     chosen = (("Sec-WebSocket-Protocol", protocols[0]),) if protocols else ()
     return head_of(HTTPStatus.SWITCHING_PROTOCOLS, headers + chosen)
-
-
-def _close_frame(why: StreamEnd) -> bytes:
-    return control_frame(CLOSE, why.code.to_bytes(2) + why.reason.encode())
 
 
 async def _run(

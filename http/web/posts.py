@@ -142,7 +142,8 @@ def post_of(
         boosts=status.reblogs_count,
         favourites=status.favourites_count,
         application=status.application_name,
-        quoted=None if quoted is None else _without_quote(post_of(context, quoted, known)),
+        # Pages do not show the quote of a quoted status.
+        quoted=None if quoted is None else replace(post_of(context, quoted, known), quoted=None, hides_quoted=False),
         hides_quoted=status.quote_state is not None and quoted is None,
         depth=depth,
     )
@@ -196,11 +197,6 @@ def path_of(shown: ShownStatus) -> str:
     """Return the path of a local status, or the URL of a status on its own server."""
     status = shown.status
     return f"/@{shown.author.username}/{status.id}" if shown.author.local else status.url or status.uri
-
-
-def _without_quote(post: PostView) -> PostView:
-    """Return a quoted status without its own quote, which pages do not show."""
-    return replace(post, quoted=None, hides_quoted=False)
 
 
 def _handle(account: Account, domain: str) -> str:

@@ -88,7 +88,9 @@ def drawn(snapshot: JsonObject) -> Iterator[str]:
     for crash in snapshot["crashes"]:
         why = f"{crash['error']} at {crash['place']}, request {crash['request_id']}"
         yield f"  crashed      {seconds(crash['ago'])} ago on {_message(crash)}: {why}"
-    yield from _mailbox(summary, snapshot["mailbox"])
+    yield f"  mail         {summary['depth']}"
+    for kind in snapshot["mailbox"]:
+        yield f"    {kind['count']:>5}  {kind['message']}, the oldest for {seconds(kind['oldest'])}"
     for kind in snapshot["recent"]:
         failed = f", {kind['failed']} failed" if kind["failed"] else ""
         yield (
@@ -97,12 +99,6 @@ def drawn(snapshot: JsonObject) -> Iterator[str]:
         )
     if snapshot["turn"]:
         yield from _turn(snapshot["turn"])
-
-
-def _mailbox(summary: JsonObject, mailbox: Sequence[JsonObject]) -> Iterator[str]:
-    yield f"  mail         {summary['depth']}"
-    for kind in mailbox:
-        yield f"    {kind['count']:>5}  {kind['message']}, the oldest for {seconds(kind['oldest'])}"
 
 
 def _behind(subscribers: Sequence[JsonObject]) -> Iterator[str]:

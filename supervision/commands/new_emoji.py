@@ -109,7 +109,11 @@ def _make_and_store(
 
     folder = media_folder(server.settings, COMMANDS)
     taken = server.transact(_taken, [file.shortcode for file in files], terms)
-    refused = [f"{file.where}{_is_taken(file.shortcode)}" for file in files if file.shortcode in taken]
+    refused = [
+        f"{file.where}there is an emoji :{file.shortcode}: already; --replace takes its place"
+        for file in files
+        if file.shortcode in taken
+    ]
     pictures = {secrets.token_hex(16): file for file in files if file.shortcode not in taken}
     categories = {file.shortcode: file.category for file in files if file.category is not None}
     try:
@@ -138,10 +142,6 @@ def _make_and_store(
 async def _taken(db: Connection, here: Here, shortcodes: Sequence[str], terms: EmojiTerms) -> set[str]:
     """Return the names that can't be added, before any picture is made."""
     return set() if terms.replace else {emoji.shortcode for emoji in await custom_emojis.find_local(db)} & {*shortcodes}
-
-
-def _is_taken(shortcode: str) -> str:
-    return f"there is an emoji :{shortcode}: already; --replace takes its place"
 
 
 async def _store(

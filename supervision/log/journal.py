@@ -44,14 +44,11 @@ class Journal:
 
         The entry is made of the line here, in the thread that writes, so that the event loop only formats the line.
         """
-        self._socket.sendto(_entry(orjson.loads(line)), self._path)
+        entry = b"".join(_field(name, value) for name, value in _fields(orjson.loads(line)))
+        self._socket.sendto(entry, self._path)
 
     def close(self) -> None:
         self._socket.close()
-
-
-def _entry(record: dict[str, object]) -> bytes:
-    return b"".join(_field(name, value) for name, value in _fields(record))
 
 
 def _fields(record: dict[str, object]) -> Iterator[tuple[str, str]]:

@@ -177,7 +177,8 @@ class SupervisionLog:
             raise VocabularyError(f"not in the log's vocabulary: {', '.join(unknown)}")
         if isinstance(error := facts.get("error"), BaseException):
             facts = {"place": place(error), **facts, "error": describe(error)}
-        loggable = {name: _loggable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
+        given = {name: facts[name] for name in FACTS if facts.get(name) not in (None, "", [], ())}
+        loggable = {name: redacted(str(value)) if name in FREE_TEXTS else value for name, value in given.items()}
         if event not in words:
             return LogEvent.LIBRARY_SAID, loggable | {"logger": "troupe", "error": f"unknown event {event}"}
         return words[event], loggable
@@ -238,7 +239,11 @@ def route_libraries(log: SupervisionLog) -> None:
 
 def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
     """Return a record for machines: one JSON object."""
-    head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
+    head = {
+        "time": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "level": event.level.name.lower(),
+        "event": event.word,
+    }
     return escaped(orjson.dumps(head | facts, default=str).decode())
 
 
@@ -265,11 +270,3 @@ def _commands_for(event: LogEvent, facts: Facts) -> list[str]:
 def _with_commands(event: LogEvent, facts: Facts) -> Facts:
     commands = _commands_for(event, facts)
     return facts | {"commands": commands} if commands else facts
-
-
-def _loggable(name: str, value: object) -> object:
-    return redacted(str(value)) if name in FREE_TEXTS else value
-
-
-def _instant(now: datetime) -> str:
-    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
