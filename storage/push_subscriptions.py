@@ -14,6 +14,21 @@ from .engine.sql import Statement, insert_into
 
 Policy = Literal["all", "followed", "follower", "none"]
 
+# The types of notifications that a device can ask to be alerted to.
+ALERTS = (
+    "mention",
+    "status",
+    "reblog",
+    "follow",
+    "follow_request",
+    "favourite",
+    "poll",
+    "update",
+    "quote",
+    "quoted_update",
+    "admin.sign_up",
+    "admin.report",
+)
 MOST_DEVICES = 32  # of an account that get a message for one notification: the devices that subscribed last
 
 COLUMNS = "id, account_id, access_token, endpoint, service, p256dh, auth, standard, alerts, policy"

@@ -61,6 +61,7 @@ from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
 from ..actors.push.delivery import PushEncryption, WebPush
+from ..actors.translation.libretranslate import translator_of
 from ..http.access.context import HttpContext
 from ..http.server.limits import count_open
 from ..storage import outbox
@@ -87,7 +88,6 @@ from .log.log import SupervisionLog, as_json
 from .log.recent import Operations
 from .settings.domain import OtherDomain, require_domain
 from .settings.media_folders import media_folder
-from .settings.translation import translator_of
 from .supervisor import Child, Supervisor
 from .system.certificate import certificate_of
 from .system.disks import Disks

@@ -13,9 +13,8 @@ from ..facts.marks import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.interactions import send_like, send_unlike
-from .interacting import admit, original_of
+from .interacting import admit, original_of, undone
 from .statuses import find_original
-from .undoing import undone
 
 
 @dataclass(frozen=True, slots=True)

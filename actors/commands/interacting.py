@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...storage import blocks, relations, statuses
+from ...storage.federation import tombstones
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..kernel import Refused
@@ -30,3 +31,16 @@ async def original_of(account: AccountActor, id: int) -> int:
     """Return the original if this is a boost. For undoing, which needs no permission."""
     status = await account.context.statuses.find(id)
     return id if status is None or status.reblog_of_id is None else status.reblog_of_id
+
+
+async def undone(change: AccountChange, uri: str | None) -> bool:
+    """True if an activity of another server was undone by its account before it arrived: it is not applied.
+
+    The URI is locked until the transaction ends.
+
+    Local users undo in order: their acts have no URI to check.
+    """
+    if uri is None or change.account.is_local:
+        return False
+    await tombstones.lock(change.db, [uri])
+    return await tombstones.is_deleted(change.db, uri, change.account.id, change.now)

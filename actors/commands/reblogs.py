@@ -16,9 +16,8 @@ from ..facts.statuses import PublishedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.statuses import send_boost
-from .interacting import admit, original_of
+from .interacting import admit, original_of, undone
 from .statuses import DeleteStatus, choose_visibility, delete, find_original
-from .undoing import undone
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from ..sending.relations import (
     send_unblock,
     send_unfollow,
 )
+from .interacting import undone
 from .pairs import publish_pair
-from .undoing import undone
 
 NOT_ONESELF = Refused(403, "Following your own account is not allowed")
 TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {FOLLOWS} people")

@@ -26,7 +26,7 @@ Hostile servers are limited, for all hosts below a registered domain together:
   accounts.
 - Memory: the states of 4,096 hosts, running and waiting requests (`outgoing/limiter.py`), 2,000 jobs and 200 of a
   domain (`background_jobs.py`), 1,000 fetches (`flights.py`), and caches with a size.
-- Requests: concurrent requests to a domain (`domain_limits.py`), and all requests that an activity leads to, with the
-  background jobs that follow, whose depth is limited too (`budgets.py`).
+- Requests: concurrent requests to a domain, and all requests that an activity leads to, with the background jobs that
+  follow, whose depth is limited too (`budgets.py`).
 - Activities: 6,000 in five minutes.
 """

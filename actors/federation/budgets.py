@@ -1,7 +1,8 @@
-"""Budgets of requests to other servers by cause: a received activity, or a page that a user views here.
+"""Limits of requests to other servers: of concurrent requests to a domain, and of all requests by their cause.
 
-The background jobs of a cause, and the jobs that follow these, share its budget. A chain of jobs has a greatest depth:
-otherwise an account could lead to a post, and the post to the next account, for ever.
+A cause is a received activity, or a page that a user views here. The background jobs of a cause, and the jobs that
+follow these, share its budget. A chain of jobs has a greatest depth: otherwise an account could lead to a post, and the
+post to the next account, for ever.
 """
 
 from __future__ import annotations
@@ -10,10 +11,23 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from ..outgoing.limiter import RequestLimiter
+from ..rules.domains import registrable
 from .errors import DocumentMissing
+
+# Concurrent requests. Each domain has a few places, so that slow servers leave places to others.
+ALL = 128
+OF_ONE_DOMAIN = 4
 
 REQUESTS = 200  # of a cause, with redirects: a thread of some authors, with their profiles
 DEEPEST = 4  # a parent post, its author, the author's pinned post, an account that it mentions
+
+
+class DomainLimiter(RequestLimiter):
+    """A `RequestLimiter` by the registered domains of hosts, because a domain may have any number of hosts."""
+
+    def __init__(self, all: int = ALL, of_one_domain: int = OF_ONE_DOMAIN) -> None:
+        super().__init__(of_one_domain, all, registrable)
 
 
 class BudgetSpent(DocumentMissing):

@@ -36,8 +36,7 @@ from ..outgoing.messages import AnswerTooLarge, BadAnswer, ForbiddenTarget, Outg
 from ..outgoing.targets import RequestTarget, redirected, written_target
 from ..own_addresses import OwnAddressReader
 from ..rules.domains import DomainRules
-from .budgets import spend
-from .domain_limits import DomainLimiter
+from .budgets import DomainLimiter, spend
 from .errors import (
     DocumentGone,
     DocumentRefused,

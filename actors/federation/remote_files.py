@@ -33,7 +33,7 @@ from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, R
 from ..outgoing.messages import ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
-from .domain_limits import DomainLimiter
+from .budgets import DomainLimiter
 from .errors import CopiedAlready
 from .file_requests import request_file
 from .remote_films import RemoteFilms

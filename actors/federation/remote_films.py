@@ -27,7 +27,7 @@ from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.messages import OutgoingFailure
 from ..rules import limits
-from .domain_limits import DomainLimiter
+from .budgets import DomainLimiter
 from .errors import CopiedAlready, DocumentUnavailable
 from .file_requests import FindTarget, request_file
 from .flights import Flights

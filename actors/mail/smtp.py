@@ -17,6 +17,7 @@ from typing import Literal
 
 import trio
 
+from ..configuration import MailSettings
 from .sender import NotSent, Undeliverable
 from .templates import Letter
 
@@ -194,3 +195,12 @@ LOG_IN: dict[str, Callable[[smtplib.SMTP, bytes, bytes], tuple[int, bytes]]] = {
     "PLAIN": _plain,
     "LOGIN": _login,
 }
+
+
+def smtp_of(settings: MailSettings) -> Smtp | None:
+    """Return how to reach the mail server; None if no mail is sent."""
+    if settings.smtp_host is None:
+        return None
+    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
+    name = settings.mail_sender.rpartition("@")[2]
+    return Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)

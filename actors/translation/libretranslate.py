@@ -10,8 +10,10 @@ import msgspec
 import orjson
 import trio
 
+from ..configuration import ContentSettings
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.messages import OutgoingFailure
+from ..outgoing.targets import named_target
 from .port import OfferedLanguages, QuotaUsedUp, TextsNotTaken, TooManyRequests, TranslatedTexts, TranslationFailed
 
 TRANSLATING = RequestLimits(seconds=10, body=512 * 1024)
@@ -104,3 +106,12 @@ def _read(body: bytes, kind: type[T]) -> T:
     except (msgspec.DecodeError, ValueError):
         # Without its cause, which may quote the answer.
         raise TranslationFailed("the service's answer can't be read") from None
+
+
+def translator_of(settings: ContentSettings) -> LibreTranslate | None:
+    """Return the translation service of the settings. Its client connects to nothing else."""
+    if settings.translation_url is None:
+        return None
+    client = OutgoingClient(settings.user_agent, named=named_target(settings.translation_url))
+    key = settings.translation_key.get_secret_value() if settings.translation_key else None
+    return LibreTranslate(client, settings.translation_url, key)

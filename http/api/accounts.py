@@ -18,10 +18,10 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Given, Ids, Input, MaybeSought, Text
 from ..intake.request import Request
 from ..router import api
-from ..views.account_search import find_accounts
 from ..views.accounts import PEOPLE, account_answer, find_account, render_accounts, require_public
 from ..views.listing import accounts_page
 from ..views.profiles import ProfilePart, pinned_of, posts_of
+from ..views.resolving import find_accounts
 from ..views.statuses import perspective_of, render_all, visible_among
 
 READ = ("read:accounts",)

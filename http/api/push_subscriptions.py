@@ -11,9 +11,8 @@ from pydantic import AfterValidator, Field
 
 from ...actors.outgoing.messages import ForbiddenTarget
 from ...actors.outgoing.targets import LONGEST_URL
-from ...actors.rules.alerts import ALERTS
 from ...storage import push_subscriptions
-from ...storage.push_subscriptions import NewPushSubscription, Policy, PushSubscription
+from ...storage.push_subscriptions import ALERTS, NewPushSubscription, Policy, PushSubscription
 from ..access.authentication import REVOKED, Viewer, secret_of
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json

@@ -20,10 +20,9 @@ from ..answers.errors import Malformed, Unauthorized
 from ..intake.paging import clamp
 from ..intake.parameters import LARGEST_ID, AccountId, Choice, Count, Cursor, Flag, Input, LowerCursor, Sought
 from ..router import api
-from ..views.account_search import find_accounts
 from ..views.accounts import render_accounts
 from ..views.hashtags import render_tags
-from ..views.resolving import resolve_address, web_address_of
+from ..views.resolving import find_accounts, resolve_address, web_address_of
 from ..views.statuses import perspective_of, render_all, visible_among
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")

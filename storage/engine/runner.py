@@ -12,8 +12,7 @@ from typing import IO
 
 from . import guardian, programs
 from .cluster import Cluster, EmbeddedFailed, reason
-from .passage import closed_folder
-from .programs import MAJOR
+from .programs import MAJOR, closed_folder
 
 # The users that PostgreSQL may run as under root: the first that exists, otherwise the first is created.
 USERS = ("troupe", "postgres", "pgserver")

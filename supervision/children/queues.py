@@ -30,6 +30,7 @@ from ...actors.federation.inbox import Inbox
 from ...actors.federation.inbox_context import InboxContext
 from ...actors.kernel import Clock, Origin, Record
 from ...actors.mail.sender import Letterhead, MailSender
+from ...actors.mail.smtp import smtp_of
 from ...actors.mail.templates import Sender
 from ...actors.push.delivery import Deliver
 from ...actors.push.sender import PushContext, PushSender
@@ -37,7 +38,6 @@ from ...actors.rules.filters import Filters
 from ...actors.rules.visibility import Perspective
 from ...http.entities.account import avatar_url
 from ...storage.engine.database import Database
-from ..settings.mail_server import smtp_of
 from .actor_system import ActorSystem
 
 

@@ -10,9 +10,8 @@ import trio
 
 from ...actors.configuration import MailSettings, Settings, SignUpSettings
 from ...actors.mail.sender import NotSent, Undeliverable
-from ...actors.mail.smtp import Smtp, Step, UnusableMailServer
+from ...actors.mail.smtp import Smtp, Step, UnusableMailServer, smtp_of
 from ...actors.mail.templates import Letter, Sender
-from ..settings.mail_server import smtp_of
 from .findings import Examination, Finding
 
 SUBJECT = "mail"

@@ -11,7 +11,7 @@ import pytest
 from .imports import MODULES, ROOT, imported
 
 #: What several commands share, and no noun of the API.
-SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sending", "striking", "undoing"}
+SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sending", "striking"}
 
 #: What other servers tell, stored as what is told here. Their endpoint is the inbox.
 RECEIVED = {

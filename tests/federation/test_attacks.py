@@ -12,7 +12,7 @@ import trio.testing
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.vocabulary import MOST_VALUES
-from troupe.actors.federation import background_jobs, domain_limits, reception
+from troupe.actors.federation import background_jobs, budgets, reception
 from troupe.actors.federation.background_jobs import BackgroundJobs
 
 from ..clients import Person, Stage
@@ -179,7 +179,7 @@ async def test_slow_keys_of_one_domain_leave_others_their_places(
         for number, key_id in enumerate(keys):
             nursery.start_soon(ask, number, key_id)
         with trio.fail_after(PATIENCE):
-            while len(peer.peer.asked) < domain_limits.OF_ONE_DOMAIN:
+            while len(peer.peer.asked) < budgets.OF_ONE_DOMAIN:
                 await peer.peer.was_asked()
         with trio.fail_after(PATIENCE):
             assert (await deliver(stage, follow(fay, "ada"))).status == 202

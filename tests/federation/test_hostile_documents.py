@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.federation import domain_limits, fetching
+from troupe.actors.federation import budgets, fetching
 from troupe.actors.federation.errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 from troupe.actors.federation.fetching import DocumentFetcher
 
@@ -365,12 +365,12 @@ async def test_class_34_new_servers_of_one_domain_are_bounded(stage: Stage, peer
 async def test_class_34_slow_servers_of_one_domain_leave_others_their_places(
     stage: Stage, ada: Person, peer: ForeignServer
 ) -> None:
-    slow = [peer.url("/x", f"host{number}.peer.test") for number in range(domain_limits.OF_ONE_DOMAIN + 3)]
+    slow = [peer.url("/x", f"host{number}.peer.test") for number in range(budgets.OF_ONE_DOMAIN + 3)]
     fetcher = stage.http_context.federation.fetcher
     held = [peer.hold(url) for url in slow]
 
     async def as_many_as_may() -> bool:
-        return len([url for url in slow if peer.asked(url)]) == domain_limits.OF_ONE_DOMAIN
+        return len([url for url in slow if peer.asked(url)]) == budgets.OF_ONE_DOMAIN
 
     async with trio.open_nursery() as nursery:
         for url in slow:

@@ -27,13 +27,13 @@ from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailS
 from troupe.actors.previews.reader import PageReader
 from troupe.actors.push.delivery import PushEncryption, WebPush
 from troupe.actors.rules import passwords
+from troupe.actors.translation.libretranslate import translator_of
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.supervision.children.actor_system import ActorSystem
 from troupe.supervision.children.queues import inbox_queue, lookup_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.settings.media_folders import media_folder
-from troupe.supervision.settings.translation import translator_of
 
 from ..buckets import new_bucket
 from ..clients import CHEAP, STAFF, Client, Letterbox, Person, Stage

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.federation import domain_limits, remote_files
+from troupe.actors.federation import budgets, remote_files
 from troupe.actors.federation.file_requests import HOPS
 from troupe.actors.federation.remote_files import SECONDS
 from troupe.actors.media import cleaning
@@ -260,7 +260,7 @@ async def test_a_slow_server_leaves_others_their_places(stage: Stage, una: Accou
     context = stage.http_context
     web.hold("/slow.png")
     addresses: list[str] = []
-    for number in range(domain_limits.OF_ONE_DOMAIN + 2):
+    for number in range(budgets.OF_ONE_DOMAIN + 2):
         uri = f"http://moved.test/users/{number}"
         new = NewAccount(context.ids.next(), f"user{number}", "moved.test", uri, uri)
         account = await context.database.transact(create_account, new, context.clock.now())
@@ -271,10 +271,10 @@ async def test_a_slow_server_leaves_others_their_places(stage: Stage, una: Accou
     async with trio.open_nursery() as nursery:
         for address in addresses:
             nursery.start_soon(look, stage, address)
-        await web.was_asked("/slow.png", domain_limits.OF_ONE_DOMAIN)
+        await web.was_asked("/slow.png", budgets.OF_ONE_DOMAIN)
         with trio.fail_after(SECONDS / 2):
             assert (await look(stage, await address_of(stage, una))).status == 200
-        assert web.asked("/slow.png") == domain_limits.OF_ONE_DOMAIN
+        assert web.asked("/slow.png") == budgets.OF_ONE_DOMAIN
         web.hold("/slow.png").set()
 
 

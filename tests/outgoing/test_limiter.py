@@ -5,7 +5,7 @@ from functools import partial
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.federation.domain_limits import DomainLimiter
+from troupe.actors.federation.budgets import DomainLimiter
 from troupe.actors.outgoing.limiter import RequestLimiter
 from troupe.supervision.testing import Run, bare, simulation
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from troupe.actors.push.messages import FOLDER, PushReader, cut, language_of, message_of
-from troupe.actors.rules.alerts import ALERTS
 from troupe.actors.shown.notifications import ShownNotification
 from troupe.actors.shown.statuses import ShownStatus
 from troupe.storage.accounts import Account
 from troupe.storage.notifications import Notification
+from troupe.storage.push_subscriptions import ALERTS
 from troupe.storage.statuses import Status
 
 from ..storage.conftest import NOW

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from troupe.storage.engine import programs
-from troupe.storage.engine.passage import closed_folder
+from troupe.storage.engine.programs import closed_folder
 
 NOBODY = pwd.getpwnam("nobody")
 
