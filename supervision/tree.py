@@ -67,20 +67,12 @@ from ..http.server.limits import count_open
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
+from .children import queues
 from .children.actor_system import ActorSystem
 from .children.database import SupervisedDatabase
 from .children.http_server import HttpServer
 from .children.notices import apply_notice
 from .children.parking import Parking
-from .children.queues import (
-    delivery_queue,
-    inbox_queue,
-    lookup_queue,
-    mail_queue,
-    preview_queue,
-    push_queue,
-    refresh_queue,
-)
 from .control import DRAIN, ControlSocket
 from .inspector import Inspector
 from .log.level import LiveLogLevel
@@ -185,19 +177,19 @@ class Troupe:
         push = WebPush(self.outgoing, PushEncryption(self._push_key, clock, settings.push_contact))
         self.actors.outbox.trace = self._traces.effect if self._traces else None
         add = self.actors.outbox.add
-        self._mail = mail_queue(settings, self.database, clock)
-        self._push = push_queue(self.actors, self.log.record, push)
-        self._deliveries = delivery_queue(
+        self._mail = queues.mail_queue(settings, self.database, clock)
+        self._push = queues.push_queue(self.actors, self.log.record, push)
+        self._deliveries = queues.delivery_queue(
             self.actors, self.federation.keys, ClientPost(self.outgoing), random.random,
             settings.federation_first_retry, self.federation.check_inbox,
         )  # fmt: skip
         for queue in (self._mail, self._push, self._deliveries):
             add(queue)
         if settings.link_previews:
-            add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock, settings.languages)))
-        add(inbox_queue(self.actors, self.federation))
-        add(refresh_queue(self.actors, self.federation))
-        add(lookup_queue(self.actors, self.federation))
+            add(queues.preview_queue(self.actors, PageReader(self.outgoing, self.media, clock, settings.languages)))
+        add(queues.inbox_queue(self.actors, self.federation))
+        add(queues.refresh_queue(self.actors, self.federation))
+        add(queues.lookup_queue(self.actors, self.federation))
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""

@@ -26,37 +26,22 @@ from ..rules import text
 from ..rules.languages import language_code
 from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
 from ..rules.polls import PollTerms
+from . import statuses
 from .interacting import invalid
 from .quoting import NO_QUOTED, refuse_quote
-from .statuses import (
-    KEY_LIFETIME,
-    NO_PARENT,
-    PublishStatus,
-    UnexpectedMentions,
-    compose,
-    find_original,
-    made_by,
-    made_with,
-    named_by,
-    poll_of,
-    refuse_media,
-    store,
-    unexpected_mentions,
-    write,
-)
 
 SOONEST = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleStatus(Message[ScheduledStatus | Status | UnexpectedMentions]):
+class ScheduleStatus(Message[ScheduledStatus | Status | statuses.UnexpectedMentions]):
     """Command: publish at a time, in UTC.
 
     The answer is the ScheduledStatus, or the earlier result of the idempotency key. The default visibility is applied
     now, all other defaults when it is published. Mentions are checked now, and once more when it is published.
     """
 
-    post: PublishStatus
+    post: statuses.PublishStatus
     at: datetime
 
 
@@ -78,23 +63,23 @@ class CancelScheduledStatus(Message[None]):
 @turn(AccountActor, ScheduleStatus)
 async def schedule_status(
     account: AccountActor, message: ScheduleStatus
-) -> ScheduledStatus | Status | UnexpectedMentions | Refused:
+) -> ScheduledStatus | Status | statuses.UnexpectedMentions | Refused:
     post = message.post
     if post.in_reply_to_id is not None:
-        parent = await find_original(account, post.in_reply_to_id)
+        parent = await statuses.find_original(account, post.in_reply_to_id)
         if parent is None:
-            return await made_by(account, post.idempotency_key) or NO_PARENT
+            return await statuses.made_by(account, post.idempotency_key) or statuses.NO_PARENT
         post = replace(post, in_reply_to_id=parent.id)
     if post.quoted_status_id is not None:
-        quoted = await find_original(account, post.quoted_status_id)
+        quoted = await statuses.find_original(account, post.quoted_status_id)
         refusal = NO_QUOTED if quoted is None else refuse_quote(quoted, account.current_perspective())
         if quoted is None or refusal is not None:
-            return await made_by(account, post.idempotency_key) or refusal or NO_QUOTED
+            return await statuses.made_by(account, post.idempotency_key) or refusal or NO_QUOTED
         post = replace(post, quoted_status_id=quoted.id)
     if post.allowed_mentions is not None:
         mentioned = await _mentioned(account, post)
-        if unexpected := unexpected_mentions(account, mentioned, post.allowed_mentions):
-            return await made_by(account, post.idempotency_key) or UnexpectedMentions(unexpected)
+        if unexpected := statuses.unexpected_mentions(account, mentioned, post.allowed_mentions):
+            return await statuses.made_by(account, post.idempotency_key) or statuses.UnexpectedMentions(unexpected)
         post = replace(post, allowed_mentions=mentioned)
     post = replace(post, visibility=post.visibility or account.owner.default_privacy)
     new = NewScheduledStatus(
@@ -103,10 +88,10 @@ async def schedule_status(
     return await account.change(_schedule, new, post.idempotency_key)
 
 
-async def _mentioned(account: AccountActor, post: PublishStatus) -> tuple[int, ...]:
+async def _mentioned(account: AccountActor, post: statuses.PublishStatus) -> tuple[int, ...]:
     """Return the accounts that the text mentions today."""
     content_type, quotes = text.content_type(post.content_type), post.quoted_status_id is not None
-    written = await write(account, post.text, post.spoiler_text, content_type, quotes=quotes)
+    written = await statuses.write(account, post.text, post.spoiler_text, content_type, quotes=quotes)
     return written.mentioned_ids
 
 
@@ -118,17 +103,17 @@ async def _schedule(
     The idempotency key is looked up first: on a repeat its time may be too near for a new status.
     """
     db, account, now = change.db, change.account, change.now
-    if (earlier := await made_with(db, account.id, key, now)) is not None:
+    if (earlier := await statuses.made_with(db, account.id, key, now)) is not None:
         return earlier
     total, that_day = await scheduled_statuses.count(db, account.id, new.scheduled_at)
     if complaints := [*about_time(new.scheduled_at, now), *about_total(total), *about_day(that_day)]:
         return invalid(", ".join(complaints))
-    if new.media_ids and (refusal := await refuse_media(change, new.media_ids)) is not None:
+    if new.media_ids and (refusal := await statuses.refuse_media(change, new.media_ids)) is not None:
         return refusal
     await scheduled_statuses.insert(db, new, now)
     if key is not None:
         await idempotency.insert(
-            db, account.id, key, idempotency.KeyedStatus(scheduled_status_id=new.id), now, now - KEY_LIFETIME
+            db, account.id, key, idempotency.KeyedStatus(scheduled_status_id=new.id), now, now - statuses.KEY_LIFETIME
         )
     await _remind(change, new.id, new.scheduled_at)
     return await scheduled_statuses.find(db, new.id, account.id) or NOT_FOUND
@@ -195,16 +180,16 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
     if due is None or due.scheduled_at != datetime.fromisoformat(message.at) or not await _may_post(account):
         return
     post = post_of(due)
-    parent = await find_original(account, post.in_reply_to_id) if post.in_reply_to_id is not None else None
+    parent = await statuses.find_original(account, post.in_reply_to_id) if post.in_reply_to_id is not None else None
     if post.in_reply_to_id is not None and parent is None:
         return
-    quoted = await find_original(account, post.quoted_status_id) if post.quoted_status_id is not None else None
+    quoted = await statuses.find_original(account, post.quoted_status_id) if post.quoted_status_id is not None else None
     if post.quoted_status_id is not None and quoted is None:
         return
-    new = await compose(account, post, parent, quoted)
-    if unexpected_mentions(account, named_by(new), post.allowed_mentions):
+    new = await statuses.compose(account, post, parent, quoted)
+    if statuses.unexpected_mentions(account, statuses.named_by(new), post.allowed_mentions):
         return
-    poll = poll_of(account, post.poll, new.poll_id)
+    poll = statuses.poll_of(account, post.poll, new.poll_id)
     await account.change(_publish, due.id, new, quoted, poll)
 
 
@@ -219,7 +204,7 @@ async def _publish(
 ) -> Refused | None:
     """Publish in place of the scheduled status, which stays if the status can't be published as it was meant."""
     await scheduled_statuses.delete(change.db, id, change.account.id, change.now)
-    published = await store(change, new, quoted, poll, key=None)
+    published = await statuses.store(change, new, quoted, poll, key=None)
     if isinstance(published, Refused):
         return published
     await idempotency.publish(change.db, change.account.id, id, published.id)
@@ -229,7 +214,7 @@ async def _publish(
 # What is kept ------------------------------------------------------------------------------------------------------
 
 
-def params_of(post: PublishStatus) -> JsonObject:
+def params_of(post: statuses.PublishStatus) -> JsonObject:
     """Return the values that have no column of their own."""
     return {
         "text": post.text,
@@ -246,11 +231,11 @@ def params_of(post: PublishStatus) -> JsonObject:
     }
 
 
-def post_of(due: ScheduledStatus) -> PublishStatus:
+def post_of(due: ScheduledStatus) -> statuses.PublishStatus:
     poll = due.params["poll"]
     terms = PollTerms(**poll | {"options": tuple(poll["options"])}) if poll is not None else None
     allowed = due.params.get("allowed_mentions")  # missing in rows of versions that did not know it
-    return PublishStatus(
+    return statuses.PublishStatus(
         **replaced(
             due.params,
             poll=terms,

@@ -22,7 +22,7 @@ from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.federation import actor_keys
 from ...storage.federation.actor_keys import ActorKey
-from ..activitypub.key_documents import is_key, key_among, key_in, keys_of_actor, names_key
+from ..activitypub import key_documents
 from ..activitypub.normalization import read_document
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of, holds
@@ -139,18 +139,18 @@ class KeyDirectory:
     async def _proven(self, key_id: str, request: ReceivedRequest) -> ActorKey:
         """Return a key as its server publishes it now, with its owner."""
         document = await self._document(key_id.partition("#")[0])
-        key = key_in(document, key_id)
+        key = key_documents.key_in(document, key_id)
         if key is None:
             raise SignatureRefused("the key is not in its document, or it can't be used")
-        is_alone = is_key(document, key_id)
+        is_alone = key_documents.is_key(document, key_id)
         owner = key.owner or (_said_actor_of(request) if is_alone else web_uri_of(document))
         if owner is None or not same_host(owner, key_id):
             raise SignatureRefused("the key has no owner of its host")
         if not same_uri(web_uri_of(document), owner):
             document = await self._document(owner)
         uri = web_uri_of(document)
-        own = key_among(keys_of_actor(document), key_id, uri)
-        if own is None and is_alone and names_key(document, key_id):
+        own = key_documents.key_among(key_documents.keys_of_actor(document), key_id, uri)
+        if own is None and is_alone and key_documents.names_key(document, key_id):
             own = key
         if uri is None or not same_uri(uri, owner) or own is None:
             raise SignatureRefused("the owner of the key does not name it, or it can't be used")

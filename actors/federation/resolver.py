@@ -32,7 +32,7 @@ from ..facts.accounts import ChangedAccount
 from ..kernel import Record, Runtime
 from ..own_addresses import OwnAddressReader
 from ..rules.domains import is_within
-from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
+from . import actor_documents
 from .background_jobs import BackgroundJobs, Job
 from .details import AccountDetails
 from .discoveries import Discoveries
@@ -164,7 +164,7 @@ class Resolver:
             document = await self._fetcher.fetch_resource(url)
         except LeadsHere as elsewhere:
             return _required(await self._own.find(elsewhere.address))
-        if is_actor(document):
+        if actor_documents.is_actor(document):
             return _required(await self.account_of(document))
         return _required(await self._status_in(document))
 
@@ -317,7 +317,7 @@ class Resolver:
 
     async def account_of(self, document: JsonObject) -> Account | None:
         """Store and return the account of an actor's document that `DocumentFetcher` has proven."""
-        own = own_handle_of(document)
+        own = actor_documents.own_handle_of(document)
         proof = await self._webfinger.find(own)
         return await self._store(document, proof)
 
@@ -359,14 +359,14 @@ class Resolver:
 
     async def _fetch(self, uri: str, *, follows_moves: bool = True) -> Account | None:
         document = await self._fetcher.fetch(uri)
-        proof = await self._webfinger.find(own_handle_of(document))
+        proof = await self._webfinger.find(actor_documents.own_handle_of(document))
         return await self._store(document, proof, follows_moves=follows_moves)
 
     async def _find(self, handle: Handle) -> Account | None:
         """Return the account that WebFinger names, if it also leads from the actor to the handle."""
         proof = await self._webfinger.find(handle)
         document = await self._fetcher.fetch(proof.actor_uri)
-        own = own_handle_of(document)
+        own = actor_documents.own_handle_of(document)
         if not own.is_same(proof.handle):
             reverse = await self._webfinger.find(own)
             # Some servers repeat the requested handle in their answer. If a parent domain of theirs names their actor,
@@ -379,7 +379,7 @@ class Resolver:
 
     async def _store(self, document: JsonObject, proof: HandleProof, *, follows_moves: bool = True) -> Account | None:
         """Store an actor under its proven handle."""
-        uri = actor_uri_of(document)
+        uri = actor_documents.actor_uri_of(document)
         if not same_uri(proof.actor_uri, uri):
             raise UntrustedDocument("the handle is of another actor")
         if self._context.blocks.domains.standing_of(proof.handle.domain).suspended:
@@ -392,13 +392,15 @@ class Resolver:
         self, document: JsonObject, handle: Handle, *, follows_moves: bool = True
     ) -> Account | None:
         # In a thread: the texts of fifty fields may take a quarter of a second.
-        profile = await trio.to_thread.run_sync(profile_of, document, handle, self._context.clock.now())
+        profile = await trio.to_thread.run_sync(actor_documents.profile_of, document, handle, self._context.clock.now())
         # The inbox may be at a service that delivers for the actor's host.
         if not self._fetcher.may_request(profile.inbox_url):
             raise UntrustedDocument("the actor's inbox is at a host that must not be asked")
-        account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
+        account = await store_profile(
+            self._context, profile, actor_documents.keys_of(document, self._context.clock.now())
+        )
         if account is not None:
-            target = moved_to(document) if follows_moves else None
+            target = actor_documents.moved_to(document) if follows_moves else None
             tags_url = uri_of(document.get("featuredTags"))
             self._jobs.add("details", account.uri, partial(self._details.read, account, target, tags_url))
         return account
@@ -410,14 +412,14 @@ class Resolver:
         except DocumentGone:
             await self._runtime.ask(account_address(account.id), DeleteAccount())
             return None
-        if actor_uri_of(document) != account.uri:
+        if actor_documents.actor_uri_of(document) != account.uri:
             raise UntrustedDocument("the document is of another actor")
         return await self._store_profile(document, await self._handle_of(document, account))
 
     async def _handle_of(self, document: JsonObject, account: Account) -> Handle:
         """Return the handle of a stored account: its present handle, unless WebFinger proves another."""
         try:
-            proof = await self._webfinger.find(own_handle_of(document))
+            proof = await self._webfinger.find(actor_documents.own_handle_of(document))
         except FetchFailed:
             proof = None
         if proof is not None and same_uri(proof.actor_uri, account.uri):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...storage.engine.json_values import JsonObject
-from .csv_files import SEPARATORS, UnreadableFile, rows_of, separator_line, text_of, unwrapped
+from . import csv_files
+from .csv_files import UnreadableFile
 from .identity import USERNAME, domain_of, pasted_domain
 from .languages import language_code
 from .limits import LIST_TITLE_CHARACTERS
@@ -99,7 +100,7 @@ class Sheet:
 
 def lines_of(kind: str, file: bytes, local_domain: str, name: str = "") -> list[ImportedLine]:
     """Return the lines of a file with this name. Raises UnreadableFile. A target twice is kept twice: lists need it."""
-    sheet = _sheet(kind, text_of(file))
+    sheet = _sheet(kind, csv_files.text_of(file))
     if not sheet.rows:
         raise UnreadableFile("The file has no lines.")
     _check_kind(kind, sheet, name)
@@ -154,12 +155,12 @@ def is_address(target: str) -> bool:
 def _sheet(kind: str, text: str) -> Sheet:
     """Take a text apart with the separator that fits it best."""
     first = 1
-    if (named := separator_line(text)) is not None:
+    if (named := csv_files.separator_line(text)) is not None:
         separator, text = named
         first = 2
     else:
-        texts = [text] if (inner := unwrapped(text)) is None else [text, inner]
-        ways = [(separator, written) for written in texts for separator in SEPARATORS]
+        texts = [text] if (inner := csv_files.unwrapped(text)) is None else [text, inner]
+        ways = [(separator, written) for written in texts for separator in csv_files.SEPARATORS]
         separator, text = max(ways, key=lambda way: _fitting(kind, way[1], way[0]))  # of equally good ways the first
     rows = [(number + first - 1, cells) for number, cells in _bounded(kind, text, separator)]
     for number, cells in rows:
@@ -174,7 +175,7 @@ def _bounded(
 ) -> Sequence[tuple[int, Sequence[str]]]:  # fmt: skip
     """Return the rows, without comments. Raises UnreadableFile if there are too many, or too many lines of any kind."""
     found: list[tuple[int, Sequence[str]]] = []
-    for row in rows_of(text, separator):
+    for row in csv_files.rows_of(text, separator):
         is_beyond = row[0] > last
         if not is_beyond and _is_comment(kind, row[1]):
             continue

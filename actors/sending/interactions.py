@@ -11,18 +11,7 @@ from ...storage.featured_tags import FeaturedTag
 from ...storage.quotes import EndedQuote
 from ...storage.statuses import Status
 from ..account import AccountActor
-from ..activitypub.documents.activities import (
-    accept_quote_of,
-    add_of,
-    add_tag_of,
-    delete_of,
-    like_of,
-    reject_quote_of,
-    remove_of,
-    remove_tag_of,
-    undo_of,
-    vote_of,
-)
+from ..activitypub.documents import activities
 from ..context import ActorContext
 from ..promises import Promise
 from .delivery_promises import Recipients, deliver, deliver_to, find_inboxes
@@ -50,7 +39,9 @@ async def send_votes(
     names, now = context.names, context.clock.now()
     for id, position in votes:
         option = status.poll.options[position].title
-        vote = vote_of(names.activity(name, "votes", id), names.actor(name), status.uri, author.uri, option, now)
+        vote = activities.vote_of(
+            names.activity(name, "votes", id), names.actor(name), status.uri, author.uri, option, now
+        )
         promises += await deliver_to(db, context, account.id, vote, author.id)
     return promises
 
@@ -63,7 +54,7 @@ async def send_pin(db: Connection, account: AccountActor, status: Status | None,
     found = await find_inboxes(db, context, account.id, Recipients(followers=True))
     if not found:
         return []
-    names, make = context.names, add_of if pinned else remove_of
+    names, make = context.names, activities.add_of if pinned else activities.remove_of
     activity = make(
         names.actor(name), status.uri, names.featured(name), names.followers(name), context.clock.now()
     )  # fmt: skip
@@ -80,7 +71,7 @@ async def send_featured_tag(
     found = await find_inboxes(db, context, account.id, Recipients(followers=True))
     if not found:
         return []
-    names, make = context.names, add_tag_of if featured else remove_tag_of
+    names, make = context.names, activities.add_tag_of if featured else activities.remove_tag_of
     activity = make(
         names.actor(name), tag.name, tag.display_name, names, names.featured(name), context.clock.now()
     )  # fmt: skip
@@ -94,8 +85,8 @@ async def _send_like(
     if author is None:
         return []
     names, name = account.context.names, account.owner.username
-    like = like_of(names.activity(name, "likes", id), names.actor(name), status.uri, author.uri)
-    return await deliver_to(db, account.context, account.id, undo_of(like) if undone else like, author.id)
+    like = activities.like_of(names.activity(name, "likes", id), names.actor(name), status.uri, author.uri)
+    return await deliver_to(db, account.context, account.id, activities.undo_of(like) if undone else like, author.id)
 
 
 async def _author_elsewhere(db: Connection, account: AccountActor, status: Status) -> accounts.Account | None:
@@ -109,10 +100,11 @@ async def send_quote_answer(
     """Queue the Accept of a QuoteRequest by the status `quoting_id`, or its Reject if that is None."""
     if quoting_id is None:
         id = f"{me.uri}#rejects/{context.ids.next()}"
-        return await deliver_to(db, context, me.id, reject_quote_of(id, me.uri, request), asker.id)
+        return await deliver_to(db, context, me.id, activities.reject_quote_of(id, me.uri, request), asker.id)
     id = f"{me.uri}#accepts/{context.ids.next()}"
     authorization = context.names.quote_authorization(me.username, quoting_id)
-    return await deliver_to(db, context, me.id, accept_quote_of(id, me.uri, request, authorization), asker.id)
+    accept = activities.accept_quote_of(id, me.uri, request, authorization)
+    return await deliver_to(db, context, me.id, accept, asker.id)
 
 
 async def send_revocations(db: Connection, account: AccountActor, ended: Iterable[EndedQuote]) -> list[Promise]:
@@ -122,6 +114,6 @@ async def send_revocations(db: Connection, account: AccountActor, ended: Iterabl
     context, name, promises = account.context, account.owner.username, list[Promise]()
     for quote in ended:
         revoked = context.names.quote_authorization(name, quote.id)
-        delete = delete_of(context.names.actor(name), revoked)
+        delete = activities.delete_of(context.names.actor(name), revoked)
         promises += await deliver_to(db, context, account.id, delete, quote.account_id)
     return promises

@@ -11,7 +11,7 @@ from ...storage.engine.json_values import JsonObject
 from ...storage.federation import tombstones
 from ...storage.follows import RemoteFollow
 from ..account import AccountActor
-from ..activitypub.documents.activities import accept_of, block_of, follow_of, reject_of, undo_of
+from ..activitypub.documents import activities
 from ..context import ActorContext
 from ..effects.received_activities import aside
 from ..promises import Promise
@@ -25,7 +25,7 @@ def follow_uri(context: ActorContext, me: Account, target: Account, id: int) -> 
 
 async def send_follow(db: Connection, context: ActorContext, me: Account, target: Account, uri: str) -> list[Promise]:
     """Queue the Follow of an account on another server by a local account."""
-    return await deliver_to(db, context, me.id, follow_of(uri, me.uri, target.uri), target.id)
+    return await deliver_to(db, context, me.id, activities.follow_of(uri, me.uri, target.uri), target.id)
 
 
 async def send_unfollow(db: Connection, account: AccountActor, target_id: int) -> list[Promise]:
@@ -36,7 +36,7 @@ async def send_unfollow(db: Connection, account: AccountActor, target_id: int) -
     return [
         promise
         for follow in found
-        for promise in await deliver_to(db, account.context, account.id, undo_of(_follow(follow)), target_id)
+        for promise in await deliver_to(db, account.context, account.id, activities.undo_of(_follow(follow)), target_id)
     ]
 
 
@@ -48,8 +48,8 @@ async def send_end_of_unknown_follow(
     Servers drop an activity with a known id, so each Undo has a new id.
     """
     uri = context.names.activity(me.username, "follows", context.ids.next())
-    follow = follow_of(uri, me.uri, target.uri)
-    return await deliver_to(db, context, me.id, undo_of(follow), target.id)
+    follow = activities.follow_of(uri, me.uri, target.uri)
+    return await deliver_to(db, context, me.id, activities.undo_of(follow), target.id)
 
 
 async def send_acceptances(
@@ -59,7 +59,7 @@ async def send_acceptances(
     promises: list[Promise] = []
     for follow in await follows.remote(db, followers, [target_id] * len(followers)):
         id = f"{follow.target_uri}#accepts/{context.ids.next()}"
-        promises += await _answer(db, context, follow, accept_of(id, follow.target_uri, _follow(follow)))
+        promises += await _answer(db, context, follow, activities.accept_of(id, follow.target_uri, _follow(follow)))
     return promises
 
 
@@ -70,7 +70,7 @@ async def send_rejections(db: Connection, account: AccountActor, followers: Sequ
     context, promises = account.context, list[Promise]()
     for follow in await follows.remote(db, followers, [account.id] * len(followers)):
         id = f"{follow.target_uri}#rejects/{context.ids.next()}"
-        promises += await _answer(db, context, follow, reject_of(id, follow.target_uri, _follow(follow)))
+        promises += await _answer(db, context, follow, activities.reject_of(id, follow.target_uri, _follow(follow)))
         if (
             follow.is_received
             and follow.uri is not None
@@ -90,9 +90,8 @@ async def send_refusal(
     if me.local or not target.local or uri is None:
         return []
     id = f"{target.uri}#rejects/{context.ids.next()}"
-    return await deliver_to(
-        db, context, target.id, reject_of(id, target.uri, follow_of(uri, me.uri, target.uri)), me.id
-    )
+    reject = activities.reject_of(id, target.uri, activities.follow_of(uri, me.uri, target.uri))
+    return await deliver_to(db, context, target.id, reject, me.id)
 
 
 async def send_end_of_follows(db: Connection, account: AccountActor, target: Account) -> list[Promise]:
@@ -114,7 +113,7 @@ async def send_unblock(db: Connection, account: AccountActor, target_id: int, id
     target = await accounts.find(db, target_id) if account.user is not None else None
     if target is None or target.local:
         return []
-    return await deliver_to(db, account.context, account.id, undo_of(_block(account, target, id)), target.id)
+    return await deliver_to(db, account.context, account.id, activities.undo_of(_block(account, target, id)), target.id)
 
 
 async def _answer(db: Connection, context: ActorContext, follow: RemoteFollow, answer: JsonObject) -> Iterable[Promise]:
@@ -122,7 +121,7 @@ async def _answer(db: Connection, context: ActorContext, follow: RemoteFollow, a
 
 
 def _follow(follow: RemoteFollow) -> JsonObject:
-    return follow_of(
+    return activities.follow_of(
         follow.uri or _substitute_id(follow.account_uri, follow.target_id), follow.account_uri, follow.target_uri
     )
 
@@ -134,4 +133,4 @@ def _substitute_id(account_uri: str, target_id: int) -> str:
 
 def _block(account: AccountActor, target: Account, id: int) -> JsonObject:
     names, name = account.context.names, account.owner.username
-    return block_of(names.activity(name, "blocks", id), names.actor(name), target.uri)
+    return activities.block_of(names.activity(name, "blocks", id), names.actor(name), target.uri)

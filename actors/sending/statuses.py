@@ -10,14 +10,7 @@ from ...storage.engine.json_values import JsonObject
 from ...storage.federation.activities import RemoteFollowers
 from ...storage.statuses import InsertedStatus, Status
 from ..account import AccountActor
-from ..activitypub.documents.activities import (
-    announce_of,
-    create_of,
-    delete_of,
-    quote_request_of,
-    undo_of,
-    update_of,
-)
+from ..activitypub.documents import activities
 from ..activitypub.documents.notes import References, audience_of, note_of
 from ..context import ActorContext
 from ..effects.deliveries import DELIVERIES
@@ -38,7 +31,7 @@ async def send_status(db: Connection, account: AccountActor, made: InsertedStatu
         return []
     note = await _note(db, context, ShownStatus(status, made.author))
     return [
-        *await deliver(db, context, account.id, create_of(note), found, subject=status.uri),
+        *await deliver(db, context, account.id, activities.create_of(note), found, subject=status.uri),
         *await _send_quote_request(db, account, status, note),
     ]
 
@@ -52,7 +45,7 @@ def prepare_status(
     references = References(parent=None if parent is None else parent.uri)
     status, emojis = shown.status, context.custom_emojis.current
     note = note_of(shown, context.names, references, emojis, status.created_at)
-    return prepare(context, status.account_id, create_of(note), followers.inboxes, subject=status.uri)
+    return prepare(context, status.account_id, activities.create_of(note), followers.inboxes, subject=status.uri)
 
 
 async def _send_quote_request(
@@ -67,7 +60,7 @@ async def _send_quote_request(
         return []
     names, name = account.context.names, account.owner.username
     id = names.activity(name, "quote_requests", status.id)
-    request = quote_request_of(id, names.actor(name), quoted.uri, note, author.uri)
+    request = activities.quote_request_of(id, names.actor(name), quoted.uri, note, author.uri)
     return await deliver_to(db, account.context, account.id, request, author.id, subject=status.uri)
 
 
@@ -89,7 +82,7 @@ async def send_update(db: Connection, context: ActorContext, status_id: int) -> 
     if author is None:
         return []
     note = await _note(db, context, ShownStatus(status, author))
-    update = update_of(note, context.clock.now())
+    update = activities.update_of(note, context.clock.now())
     return await deliver(db, context, author.id, update, found, subject=status.uri)
 
 
@@ -113,7 +106,7 @@ async def send_deletion(db: Connection, account: AccountActor, status: Status) -
         return []
     shown = ShownStatus(status, author)
     audience = audience_of(shown, context.names, await _references(db, context, shown))
-    delete = delete_of(author.uri, status.uri, audience.to, audience.cc)
+    delete = activities.delete_of(author.uri, status.uri, audience.to, audience.cc)
     return await deliver(db, context, account.id, delete, found, urgent=True)
 
 
@@ -140,10 +133,10 @@ async def _send_announce(
     if len(people) < len({account.id, original.account_id}):
         return []
     shown = ShownStatus(boost, people[account.id], ShownStatus(original, people[original.account_id]))
-    announce = announce_of(shown, context.names, References())
+    announce = activities.announce_of(shown, context.names, References())
     if undone:
         found = await withdraw(db, account.id, boost.uri, found)
-        return await deliver(db, context, account.id, undo_of(announce), found, urgent=True)
+        return await deliver(db, context, account.id, activities.undo_of(announce), found, urgent=True)
     return await deliver(db, context, account.id, announce, found, subject=boost.uri)
 
 

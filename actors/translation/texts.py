@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import regex
 
 from ...storage.statuses import Status
-from ..rules.markup import escape, map_text, plain, sanitise, tidy, trimmed
+from ..rules import markup
 
 LONGEST_PLAIN = 5000  # characters of a plain text in an answer
 # Custom emoji are written as :name: and must not be translated. `translate` is the attribute of HTML for that.
@@ -45,27 +45,29 @@ def texts_of(status: Status) -> StatusTexts:
 
 def as_html(texts: StatusTexts) -> list[str]:
     """Return the texts that are not empty, as HTML."""
-    content = map_text(texts.content, lambda before, text: _marked(escape(text)))
+    content = markup.map_text(texts.content, lambda before, text: _marked(markup.escape(text)))
     plains = (texts.spoiler, *texts.options, *texts.descriptions)
-    return [html for html in (content, *(_marked(escape(text)).replace("\n", "<br>") for text in plains)) if html]
+    return [
+        html for html in (content, *(_marked(markup.escape(text)).replace("\n", "<br>") for text in plains)) if html
+    ]
 
 
 def from_html(texts: StatusTexts, answered: Sequence[str]) -> StatusTexts:
     """Return the translated texts from the answers, which are for the texts that are not empty."""
     answers = iter(answered)
-    content = KEPT_SHORTCODE.sub(r"\1", sanitise(next(answers))) if texts.content else ""
+    content = KEPT_SHORTCODE.sub(r"\1", markup.sanitise(next(answers))) if texts.content else ""
     spoiler, *lines = _plains((texts.spoiler, *texts.options), answers)
     descriptions = tuple(_plains(texts.descriptions, answers))
-    return StatusTexts(content, _line(spoiler), tuple(map(_line, lines)), tuple(map(trimmed, descriptions)))
+    return StatusTexts(content, _line(spoiler), tuple(map(_line, lines)), tuple(map(markup.trimmed, descriptions)))
 
 
 def _plains(texts: Sequence[str], answers: Iterator[str]) -> Iterator[str]:
     for text in texts:
-        yield plain(sanitise(next(answers)))[:LONGEST_PLAIN] if text else ""
+        yield markup.plain(markup.sanitise(next(answers)))[:LONGEST_PLAIN] if text else ""
 
 
 def _line(text: str) -> str:
-    return " ".join(tidy(text).split())
+    return " ".join(markup.tidy(text).split())
 
 
 def _marked(html: str) -> str:

@@ -14,8 +14,8 @@ from ..answers.answer import Answer, array
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
+from ..views import statuses as views
 from ..views.listing import found_links
-from ..views.statuses import answer_with, find_visible, perspective_of, render_all, visible_among
 
 STATUSES = 20  # on a page, unless the request has a limit
 
@@ -26,16 +26,16 @@ async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id
 
     The quoted author also sees statuses that a thread would hide.
     """
-    shown = await find_visible(context, viewer, id)
-    original, perspective, page = shown.boosted or shown, await perspective_of(viewer), paged.page(STATUSES)
+    shown = await views.find_visible(context, viewer, id)
+    original, perspective, page = shown.boosted or shown, await views.perspective_of(viewer), paged.page(STATUSES)
     belongs = shown_at_all if original.author.id == viewer.account_id else belongs_in_thread
 
     async def rows(at: Page) -> list[TimelineEntry]:
         return await context.database.read(quotes.page, original.id, at)
 
     found = await read_rows(rows, lambda entry: belongs(entry, perspective), page)
-    quoting = await visible_among(context, (entry.id for entry in found.rows), perspective)
-    bodies = await render_all(context, viewer, quoting)
+    quoting = await views.visible_among(context, (entry.id for entry in found.rows), perspective)
+    bodies = await views.render_all(context, viewer, quoting)
     return array(bodies, found_links(context, request, found, page.limit, "since_id"))
 
 
@@ -45,4 +45,4 @@ async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id
 async def revoke_quote(context: HttpContext, viewer: Viewer, id: int, quoting_status_id: int) -> Answer:
     """Revoke a quote of the viewer's status. The answer is the quoting status."""
     await viewer.ask(RevokeQuote(id, quoting_status_id))
-    return await answer_with(context, viewer, quoting_status_id)
+    return await views.answer_with(context, viewer, quoting_status_id)

@@ -38,9 +38,9 @@ from ..intake.parameters import (
 )
 from ..intake.request import Request
 from ..router import api
+from ..views import statuses as views
 from ..views.accounts import render_accounts
 from ..views.resolving import resolve_mentions
-from ..views.statuses import answer_with, find_visible, part_of, perspective_of, render, render_all, visible_among
 from ..views.threads import thread_around
 from .scheduled_statuses import Scheduled
 
@@ -138,7 +138,7 @@ async def publish(context: HttpContext, request: Request, viewer: Viewer, new: S
         return await _refuse_mentions(context, made)
     if isinstance(made, ScheduledStatus):
         return json(scheduled_status_fields(made, context.settings.base_url))
-    return Answer(await render(context, viewer, await _shown(context, made)))
+    return Answer(await views.render(context, viewer, await _shown(context, made)))
 
 
 def _post(request: Request, viewer: Viewer, new: StatusForm) -> PublishStatus:
@@ -169,14 +169,15 @@ async def _refuse_mentions(context: HttpContext, unexpected: UnexpectedMentions)
 @api.get("/api/v1/statuses", scopes=("read:statuses",), returns="[Status]")
 async def show_several(context: HttpContext, viewer: Viewer | None, wanted: StatusIdsQuery) -> Answer:
     """The statuses that exist and that the viewer may see, in the order of the ids."""
-    perspective = await perspective_of(viewer)
-    return array(await render_all(context, viewer, await visible_among(context, wanted.id[:MOST_AT_ONCE], perspective)))
+    perspective = await views.perspective_of(viewer)
+    found = await views.visible_among(context, wanted.id[:MOST_AT_ONCE], perspective)
+    return array(await views.render_all(context, viewer, found))
 
 
 @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",), returns="Status")
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """A status."""
-    return await answer_with(context, viewer, id)
+    return await views.answer_with(context, viewer, id)
 
 
 @api.delete(
@@ -186,19 +187,19 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
     """Delete a status. The answer has its source text, so that the user can write it again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
-    author = await part_of(context, viewer, ())
+    author = await views.part_of(context, viewer, ())
     return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url, author))
 
 
 @api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",), returns="Context")
 async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The thread around a status: the statuses that it answers, and the answers to it."""
-    shown = await find_visible(context, viewer, id)
+    shown = await views.find_visible(context, viewer, id)
     if viewer is not None:
         context.federation.resolver.complete_later((shown.boosted or shown).status.uri)
-    thread = await thread_around(context, shown.id, await perspective_of(viewer))
-    above = await render_all(context, viewer, thread.above)
-    below = await render_all(context, viewer, thread.below)
+    thread = await thread_around(context, shown.id, await views.perspective_of(viewer))
+    above = await views.render_all(context, viewer, thread.above)
+    below = await views.render_all(context, viewer, thread.below)
     return Answer(b'{"ancestors":[%b],"descendants":[%b]}' % (b",".join(above), b",".join(below)))
 
 

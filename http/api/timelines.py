@@ -26,7 +26,7 @@ from ..intake.paging import FilteredPage, Paged, links, read_page
 from ..intake.parameters import Flag, Given, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import part_of, perspective_of, render_all, render_with, without_hidden
+from ..views import statuses as views
 
 STATUSES = 20  # on a page, unless the request has a limit
 TAGS = 4  # in each condition of a tag timeline; more are ignored
@@ -81,7 +81,7 @@ async def show_public(
 ) -> Answer:
     """The public timeline."""
     context.check_preview(viewer)
-    message = PublicPage(wanted.page(STATUSES), await perspective_of(viewer), wanted.only_media)
+    message = PublicPage(wanted.page(STATUSES), await views.perspective_of(viewer), wanted.only_media)
     ids = await context.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
     return await _timeline(context, request, viewer, ids)
 
@@ -95,7 +95,7 @@ async def show_tag(
     name = tag_name(hashtag)
     if not name or len(name) > LONGEST_TAG:
         return array([])
-    message = wanted.message(await perspective_of(viewer))
+    message = wanted.message(await views.perspective_of(viewer))
     ids = await context.runtime.ask(tag_address(name), message, origin=request.origin)
     return await _timeline(context, request, viewer, ids)
 
@@ -107,7 +107,7 @@ async def show_link(context: HttpContext, request: Request, viewer: Viewer | Non
     link = (await context.trends.links.get()).find(wanted.address())
     if link is None:
         raise NotFound
-    perspective = await perspective_of(viewer)
+    perspective = await views.perspective_of(viewer)
 
     async def rows(page: Page) -> list[TimelineEntry]:
         return await context.database.read(timelines.link_entries, link.card.id, page)
@@ -130,7 +130,7 @@ def _tags(names: Sequence[str]) -> tuple[str, ...]:
 async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:
     """Answer with a page of a timeline and links to older and newer pages. Hidden entries count for the cursors too."""
     found = await context.statuses.show_many(ids)
-    bodies = await render_all(context, viewer, [status for status in found.values() if not status.is_withdrawn])
+    bodies = await views.render_all(context, viewer, [status for status in found.values() if not status.is_withdrawn])
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
 
 
@@ -143,9 +143,9 @@ async def _own_timeline(
         ids = await read(page)
         found = await context.statuses.show_many(ids)
         there = [status for status in found.values() if not status.is_withdrawn]
-        part = await part_of(context, viewer, there)
-        seen = without_hidden(context, part, there, "home")
-        return FilteredPage(ids, await render_with(context, part, seen), len(there) - len(seen))
+        part = await views.part_of(context, viewer, there)
+        seen = views.without_hidden(context, part, there, "home")
+        return FilteredPage(ids, await views.render_with(context, part, seen), len(there) - len(seen))
 
     whole = await read_page(paged.page(STATUSES), read_part)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))

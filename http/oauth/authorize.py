@@ -23,9 +23,8 @@ from ..intake.parameters import Flag, Given, Input, MaybeText, Text
 from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api
-from . import sessions
+from . import redirects, sessions
 from .page_frames import bare_frame
-from .redirects import OUT_OF_BAND, complaint, form_target, is_registered, with_query
 from .sign_in import OUTDATED, SignInForm, take, waits_for_code
 
 CODE_LASTS = timedelta(minutes=10)
@@ -136,9 +135,9 @@ async def _checked(context: HttpContext, asked: Asked) -> Authorization:
     application = await context.database.read(oauth.find_client, asked.client_id)
     if application is None:
         raise Malformed("This app is not known here. It may have to be registered again.")
-    if not is_registered(asked.redirect_uri, application.redirect_uris):
+    if not redirects.is_registered(asked.redirect_uri, application.redirect_uris):
         raise Malformed("The address to return to is not one that the app was registered with.")
-    if complaint(asked.redirect_uri) is not None:
+    if redirects.complaint(asked.redirect_uri) is not None:
         # The app was registered when the rules were less strict.
         raise Malformed("The address to return to leads to no app. The app must register another one.")
     if asked.response_type != "code":
@@ -188,7 +187,7 @@ def _here(posted: AuthorizeForm) -> str:
     again = dict(posted.carried())
     if posted.force_login:
         again["ask_consent"] = "true"
-    return with_query("/oauth/authorize", **again)
+    return redirects.with_query("/oauth/authorize", **again)
 
 
 async def _next_page(
@@ -225,7 +224,7 @@ def _sign_in_page(
         template,
         bare_frame(context, request),
         action="/oauth/authorize",
-        form_targets=form_target(asked.redirect_uri),
+        form_targets=redirects.form_target(asked.redirect_uri),
         application=authorization.application.name,
         sign_ups=context.sign_ups.rule != "closed",
         problem=problem,
@@ -243,7 +242,7 @@ def _consent_page(
     return page(
         "consent.html",
         bare_frame(context, request),
-        form_targets=form_target(authorization.asked.redirect_uri),
+        form_targets=redirects.form_target(authorization.asked.redirect_uri),
         application=application.name,
         website=application.website,
         username=user.username,
@@ -280,12 +279,14 @@ async def _allow(
     )
     if not await context.database.transact(oauth.insert_grant, grant, hash_of(secret)):
         return _sign_in_page(context, request, authorization, secret, SIGNED_OUT)
-    if asked.redirect_uri == OUT_OF_BAND:
-        return redirect(with_query("/oauth/authorize/native", code=code, state=asked.state))
-    return redirect(with_query(asked.redirect_uri, code=code, state=asked.state))
+    if asked.redirect_uri == redirects.OUT_OF_BAND:
+        return redirect(redirects.with_query("/oauth/authorize/native", code=code, state=asked.state))
+    return redirect(redirects.with_query(asked.redirect_uri, code=code, state=asked.state))
 
 
 def _deny(asked: Asked) -> Answer:
-    if asked.redirect_uri == OUT_OF_BAND:
+    if asked.redirect_uri == redirects.OUT_OF_BAND:
         raise Forbidden("You did not allow the app to use your account. You can close this page.")
-    return redirect(with_query(asked.redirect_uri, error="access_denied", error_description=DENIED, state=asked.state))
+    return redirect(
+        redirects.with_query(asked.redirect_uri, error="access_denied", error_description=DENIED, state=asked.state)
+    )

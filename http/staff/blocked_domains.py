@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import trio
 
-from ...actors.blocklists import UnreadableList, as_csv, decode, own_lines, read_list
+from ...actors import blocklists
+from ...actors.blocklists import UnreadableList
 from ...actors.commands.blocked_domains import (
     AllowDomain,
     ChangeDomainBlock,
@@ -108,7 +109,7 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
 async def export(context: HttpContext, request: Request) -> Answer:
     """Send all blocks as a CSV file."""
     await staff_member(context, request, Permission.MANAGE_FEDERATION)
-    text = as_csv(await context.database.read(server_blocks.find_all, BlockedDomain))
+    text = blocklists.as_csv(await context.database.read(server_blocks.find_all, BlockedDomain))
     headers = (("Content-Disposition", 'attachment; filename="blocked_domains.csv"'),)
     return Answer(text.encode(), 200, headers, "text/csv; charset=utf-8")
 
@@ -139,7 +140,7 @@ async def import_list(me: StaffMember, posted: ListForm) -> str:
     own = me.context.settings.local_domain
     try:
         text = posted.csv or _text(posted.file)
-        lines = await trio.to_thread.run_sync(read_list, text)  # takes a second for the longest list
+        lines = await trio.to_thread.run_sync(blocklists.read_list, text)  # takes a second for the longest list
         new = await _new(me, lines)
     except UnreadableList as error:
         raise Refused(422, str(error)) from None
@@ -147,7 +148,7 @@ async def import_list(me: StaffMember, posted: ListForm) -> str:
         raise Refused(422, "The list has no domain that is not blocked already.")
     names = [f"{line.domain} ({line.terms.severity})" for line in new[:SHOWN_LINES]]
     more = f" and {len(new) - SHOWN_LINES} more" if len(new) > SHOWN_LINES else ""
-    left_out = [f" {name} is left out: it is the domain of this server." for name in own_lines(lines, own)]
+    left_out = [f" {name} is left out: it is the domain of this server." for name in blocklists.own_lines(lines, own)]
     warning = f"{', '.join(names)}{more}.{''.join(left_out)}"
     question = Question(f"Block {number_of(len(new), 'domains')}", warning, "Block them", PATH)
     await me.confirm(posted, question, [("csv", text)])
@@ -198,7 +199,7 @@ async def disallow(me: StaffMember, id: int, posted: DangerousForm) -> str:
 async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBlock]:
     """Return a line for each domain that is not blocked. Raises UnreadableList for too many."""
     known = {block.domain for block in await me.context.database.read(server_blocks.find_all, BlockedDomain)}
-    known.update(own_lines(lines, me.context.settings.local_domain))
+    known.update(blocklists.own_lines(lines, me.context.settings.local_domain))
     new = {line.domain: line for line in strictest(lines) if line.domain not in known}
     if len(new) > MOST_AT_ONCE:
         raise UnreadableList(f"More than {MOST_AT_ONCE} domains are new. `troupe domains import` takes any number.")
@@ -229,4 +230,4 @@ def _text(file: Upload | None) -> str:
         content = file.file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise UnreadableList(f"The file is larger than {LARGEST_FILE // 1024} KB. `troupe domains import` takes it.")
-    return decode(content)
+    return blocklists.decode(content)

@@ -21,9 +21,9 @@ from ..views.accounts import find_local
 from ..views.statuses import find_visible
 from ..views.threads import thread_around
 from ..views.titles import summary_of, title_of
+from . import posts
 from .heads import Head, HeadImage, asks_not_to_be_indexed, embed_address
 from .layout import public_page
-from .posts import handles_in, path_of, post_of, posts_in, replies_in
 
 
 @api.get("/@<name>/<id>", page=True, documents="too")
@@ -33,17 +33,17 @@ async def show(context: HttpContext, request: Request, name: str, id: int) -> An
         return await status_document(context, request, name, id)
     shown = await _find(context, name, id)
     if shown.boosted is not None:
-        return redirect(path_of(shown.boosted))
+        return redirect(posts.path_of(shown.boosted))
     thread = await thread_around(context, shown.id, ANONYMOUS)
-    known = handles_in([*thread.above, shown, *thread.below], context.settings.local_domain)
+    known = posts.handles_in([*thread.above, shown, *thread.below], context.settings.local_domain)
     return await public_page(
         context,
         request,
         "status.html",
         head=_head(context, shown),
-        above=posts_in(context, thread.above),
-        post=post_of(context, shown, known),
-        below=replies_in(context, thread.below, known),
+        above=posts.posts_in(context, thread.above),
+        post=posts.post_of(context, shown, known),
+        below=posts.replies_in(context, thread.below, known),
         is_cut=thread.is_cut,
     )
 
@@ -55,7 +55,7 @@ async def show_embedded(context: HttpContext, request: Request, name: str, id: i
     if shown.boosted is not None:
         raise NotFound
     head = replace(_head(context, shown), noindex=True)
-    return await public_page(context, request, "embed.html", framed=True, head=head, post=post_of(context, shown))
+    return await public_page(context, request, "embed.html", framed=True, head=head, post=posts.post_of(context, shown))
 
 
 async def _find(context: HttpContext, name: str, id: int) -> ShownStatus:
@@ -69,7 +69,7 @@ async def _find(context: HttpContext, name: str, id: int) -> ShownStatus:
 
 def _head(context: HttpContext, shown: ShownStatus) -> Head:
     settings, author, status = context.settings, shown.author, shown.status
-    url = f"{settings.base_url}{path_of(shown)}"
+    url = f"{settings.base_url}{posts.path_of(shown)}"
     pictures = tuple(_image(medium, settings.base_url) for medium in _pictures(shown))
     return Head(
         title=title_of(shown),

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from ...actors.configuration import StorageSettings
 from ...actors.kernel.clock import BELOW_MILLISECONDS
+from ...storage.engine import transfer
 from ...storage.engine.clients import choose
 from ...storage.engine.cluster import UNFINISHED, Cluster
 from ...storage.engine.connect import LoneConnection
 from ...storage.engine.data_folder import RESTORING, make_private
 from ...storage.engine.embedded import discard, enter_cluster, put_in_place
 from ...storage.engine.migrate import migrations
-from ...storage.engine.transfer import NOT_EMPTY, analyze, contents, is_empty, load
 from ...storage.upkeep.copies import GAP, last_statements, restored_from
 from ...storage.upkeep.flushing import flush, flush_disk
 from .checking import check_there
@@ -85,20 +85,20 @@ def _restore_database(
             return  # the restore was interrupted after its last step
         last = last_statements(manifest.name, _lowest_id(manifest), GAP)
         with show("Database", None, in_bytes=True) as update:
-            load(clients.read_dump(folder.dump(manifest.name)), clients, last, update)
-        restored = session(contents)
+            transfer.load(clients.read_dump(folder.dump(manifest.name)), clients, last, update)
+        restored = session(transfer.contents)
         if wrong := sorted(table for table in manifest.tables if restored.get(table) != manifest.tables[table]):
             raise BackupDamaged(f"The restored rows differ from the backup in the tables: {', '.join(wrong)}.")
-        session(analyze)
+        session(transfer.analyze)
 
 
 def _has(session: LoneConnection, name: str) -> bool:
     """Return True if a backup is restored in the database, False if it is empty. Raises BackupFailed otherwise."""
-    if session(is_empty):
+    if session(transfer.is_empty):
         return False
     if session(restored_from) == name:
         return True
-    raise BackupFailed(NOT_EMPTY)
+    raise BackupFailed(transfer.NOT_EMPTY)
 
 
 def _restore_files(folder: BackupFolder, manifest: Manifest, data: Path, show: ShowProgress) -> None:

@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.actors.kernel.clock import BELOW_MILLISECONDS
+from troupe.storage.engine import transfer
 from troupe.storage.engine.clients import ClientFailed, RunningPsql
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.migrate import migrations
@@ -411,7 +412,7 @@ def test_an_interrupted_restore_keeps_servers_away_and_is_finished(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoring, "load", interrupt)
+        patch.setattr(transfer, "load", interrupt)
         assert (restore().exit_code, table_rows(bare_dsn)) == (130, {})
     new = place.parent / "new"
     times = {path: path.stat().st_ctime_ns for path in (new / "media").rglob("*") if path.is_file()}

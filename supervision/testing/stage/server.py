@@ -33,9 +33,9 @@ from ....storage.engine.database import Unavailable
 from ....storage.engine.json_values import JsonObject
 from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
+from ...children import queues
 from ...children.actor_system import ActorSystem
 from ...children.parking import Parking
-from ...children.queues import delivery_queue, inbox_queue, lookup_queue, preview_queue, push_queue
 from ...supervisor import Child, Supervisor
 from ..faults import Fault
 from ..lockstep import LockstepDatabase
@@ -154,16 +154,16 @@ class SimulatedServer:
         if self._has_mail:
             add(QueueWithContext(MAIL, post))
         if self._has_push:
-            add(push_queue(self.actors, self.record, self._push))
+            add(queues.push_queue(self.actors, self.record, self._push))
         if self._has_previews:
-            add(preview_queue(self.actors, self._read_page))
+            add(queues.preview_queue(self.actors, self._read_page))
         if self._has_deliveries:
             self._add_deliveries(self._take_activity, self._note_gone)
             add(QueueWithContext(INBOX, self._inbox()))
         if network is not None:
             self._add_deliveries(ClientPost(self.outgoing), self.federation.check_inbox)
-            add(inbox_queue(self.actors, self.federation))
-            add(lookup_queue(self.actors, self.federation))
+            add(queues.inbox_queue(self.actors, self.federation))
+            add(queues.lookup_queue(self.actors, self.federation))
             helpers.append(Child("federation", self.federation.resolver.run))
         self._api: SimulatedApi | None = None
         self._received = 0
@@ -201,7 +201,7 @@ class SimulatedServer:
 
     def _add_deliveries(self, post: Post, on_gone: OnGone) -> None:
         keys, chance = self.federation.keys, self.run.random.random
-        self.actors.outbox.add(delivery_queue(self.actors, keys, post, chance, FIRST_RETRY, on_gone))
+        self.actors.outbox.add(queues.delivery_queue(self.actors, keys, post, chance, FIRST_RETRY, on_gone))
 
     @property
     def api(self) -> SimulatedApi:
