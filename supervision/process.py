@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import sys
 import traceback
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
-from ..actors.configuration import Settings
+from ..actors.configuration import ServerSettings, Settings
 from ..http.server.limits import raise_limit
 from ..storage.engine.data_folder import make_private, refuse_unfinished
 from ..storage.engine.database import Fenced, Unavailable
 from ..storage.engine.embedded import embedded
 from ..storage.instance import newest_local_uri
 from .failures import FAILED, explained
-from .greeting import greeting
 from .log.log import SupervisionLog, route_libraries
 from .log.output import open_log
 from .log.writer import announce
@@ -172,3 +174,33 @@ def _explain(error: BaseException, log: SupervisionLog) -> int:
         log.record("node.fenced", error=str(failure.error), decision="exit")
     announce(f"troupe: {failure.message}")
     return failure.exit_code
+
+
+def greeting(settings: ServerSettings, *, has_accounts: bool) -> str:
+    """Return where the server listens and, as long as there is no account, the command that makes the first account."""
+    where = f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
+    if has_accounts:
+        return where
+    folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
+    config = f" --config {chosen}" if (chosen := _config()) else ""
+    return (
+        f"{where}The first account, from another terminal:\n"
+        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved"
+        f"{config}{folder}\n"
+    )
+
+
+def _called() -> str:
+    """Return the command that calls this program again: its name if the shell finds it, else its path."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    return called.name if found and called.exists() and called.samefile(found) else str(called)
+
+
+def _config() -> str:
+    """Return the file that was chosen on the command line: it may name the database. Nothing if none was."""
+    words = iter(sys.argv)
+    for word in words:
+        if word.startswith("--config"):
+            return word.partition("=")[2] or next(words, "")
+    return ""

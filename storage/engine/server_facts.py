@@ -1,4 +1,4 @@
-"""Facts that a PostgreSQL server states: version, settings, connections, and its clock."""
+"""Facts that a PostgreSQL server states: version, settings, connections, its clock, and its start."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ DATABASE = """
 """
 
 NOW = "SELECT clock_timestamp()"
+STARTED_AT = "SELECT pg_postmaster_start_time()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +62,8 @@ async def server_facts(db: Connection) -> ServerFacts:
 async def server_time(db: Connection) -> datetime:
     """Return the time that PostgreSQL's machine has."""
     return await db.fetchval(NOW)
+
+
+async def started_at(db: Connection) -> datetime:
+    """Return when PostgreSQL was started. Another time on a new connection means that it was restarted."""
+    return await db.fetchval(STARTED_AT)

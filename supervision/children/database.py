@@ -21,7 +21,7 @@ from ...storage.engine.database import Connection, Database, Doubtful, Fenced, U
 from ...storage.engine.migrate import Migration
 from ...storage.engine.pool import ConnectionPool, open_pool
 from ...storage.engine.pool_numbers import PoolNumbers
-from ...storage.engine.postmaster import started_at
+from ...storage.engine.server_facts import started_at
 from ...storage.engine.term import Requirement, Term, hold_term
 from ...storage.upkeep.highest import highest_id
 from ..refusals import Refusals
