@@ -82,7 +82,8 @@ def pem_of(multibase: str) -> str:
 
 def _embedded(document: JsonObject) -> Iterator[NamedKey]:
     """Return the usable keys among the first `KEYS` of a document."""
-    return _usable([*objects_of(document.get("publicKey")), *_multikeys(document)][:KEYS], document)
+    multikeys = [key for key in objects_of(document.get("assertionMethod")) if "Multikey" in types_of(key)]
+    return _usable([*objects_of(document.get("publicKey")), *multikeys][:KEYS], document)
 
 
 def _usable(keys: list[JsonObject], document: JsonObject) -> Iterator[NamedKey]:
@@ -105,11 +106,6 @@ def _id_of(key: JsonObject, own: str | None) -> str | None:
     if isinstance(id, str) and id.startswith("#") and own is not None:
         id = own.partition("#")[0] + id
     return web_uri_of(id)
-
-
-def _multikeys(actor: JsonObject) -> list[JsonObject]:
-    """Return the embedded Multikeys of an actor."""
-    return [key for key in objects_of(actor.get("assertionMethod")) if "Multikey" in types_of(key)]
 
 
 def _pem(key: JsonObject) -> str | None:

@@ -55,7 +55,9 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
         return
     subscriptions, is_handed_over = Subscriptions(context, session), False
     try:
-        await _open_named(subscriptions, request)
+        query = StreamQuery.read(nest(request.query))
+        if query.stream:
+            await subscriptions.open(query)
         connection = connection_of(scope)
         if connection is not None:
             stream = WebSocketStream(context, session, subscriptions, _head(request, protocols))
@@ -179,13 +181,6 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, protoco
             check(wanted, None)
 
     return await admit(context, request, frames, protocol, refuse_strangers)
-
-
-async def _open_named(subscriptions: Subscriptions, request: Request) -> None:
-    """Open the stream of the URL, if it names a stream."""
-    query = StreamQuery.read(nest(request.query))
-    if query.stream:
-        await subscriptions.open(query)
 
 
 def _named(query: StreamQuery) -> RequestedStream | None:

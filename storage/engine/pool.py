@@ -291,7 +291,9 @@ class ConnectionPool:
                 call.started = True
                 worker.call, worker.busy_since = call, trio.current_time()
                 result = await self._outcome(call, worker, connection)
-                self._note_times(call, worker.busy_since)
+                times = self.numbers.times[call.kind]
+                times.waited.observe(worker.busy_since - call.asked_at)
+                times.took.observe(trio.current_time() - worker.busy_since)
                 call.answer(result)
                 worker.call = worker.cut_because = None
             else:
@@ -300,11 +302,6 @@ class ConnectionPool:
                 await sleeper
         # The call for which this worker was woken must not be left in the queue.
         self._wake_one()
-
-    def _note_times(self, call: PoolCall, began: float) -> None:
-        times = self.numbers.times[call.kind]
-        times.waited.observe(began - call.asked_at)
-        times.took.observe(trio.current_time() - began)
 
     async def _outcome(
         self, call: PoolCall, worker: Worker, connection: EngineConnection

@@ -210,8 +210,9 @@ class SupervisionLog:
 
     def _written(self, event: LogEvent, time: datetime, facts: Facts) -> bool:
         """Write a record. False if that failed, which does not stop the server."""
+        commands = _commands_for(event, facts)
         try:
-            self._write(self._form(time, event, _with_commands(event, facts)) + "\n")
+            self._write(self._form(time, event, facts | {"commands": commands} if commands else facts) + "\n")
         except OSError:
             return False
         return True
@@ -265,8 +266,3 @@ def _commands_for(event: LogEvent, facts: Facts) -> list[str]:
     if isinstance(first, str):
         commands.append(f"troupe request {shlex.quote(first)}")
     return commands
-
-
-def _with_commands(event: LogEvent, facts: Facts) -> Facts:
-    commands = _commands_for(event, facts)
-    return facts | {"commands": commands} if commands else facts
