@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, fields
 from html import unescape
-from typing import cast
 
-from ...storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject, is_object
 from .jobs import Job
 
 LONGEST_ADDRESS = 2048  # characters
@@ -39,12 +38,14 @@ class PageFacts:
 def page_of(result: JsonObject, job: Job) -> PageFacts:
     """Return the facts of a result. An attacker may control the process, so each part is checked. Raises ValueError."""
     known = {field.name for field in fields(PageFacts)}
-    page = cast("dict[object, object]", result["page"])  # isinstance does not check the types of the contents
+    page = result["page"]
+    if not is_object(page):
+        raise ValueError("the facts about the page are not facts")
     facts: dict[str, str] = {}
     for name, value in page.items():
         if name not in known or not isinstance(value, str) or len(value) > LONGEST_ADDRESS:
             raise ValueError("the facts about the page are not facts")
-        facts[str(name)] = value
+        facts[name] = value
     return PageFacts(**facts)
 
 

@@ -24,6 +24,7 @@ from typing import Any, Self, cast
 import webencodings
 from lxml import etree as untyped  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]  # it has no types
 
+from ...storage.engine.json_values import is_list, is_object
 from .jobs import Job
 from .page_facts import LONGEST_ADDRESS, PageFacts, as_meant, has_letters
 
@@ -358,20 +359,18 @@ def _objects(value: object, depth: int) -> Iterator[dict[str, object]]:
     """Return an object and the objects in it, from the outside in."""
     if depth == 0:
         return
-    if isinstance(value, list):
-        for entry in cast("list[object]", value)[:MOST_OBJECTS]:  # isinstance does not check the types of the contents
+    if is_list(value):
+        for entry in value[:MOST_OBJECTS]:
             yield from _objects(entry, depth - 1)
-    elif isinstance(value, dict):
-        named = cast("dict[str, object]", value)  # isinstance does not check the types of the contents
-        yield named
+    elif is_object(value):
+        yield value
         for name in ("@graph", "mainEntity", "mainEntityOfPage"):
-            yield from _objects(named.get(name), depth - 1)
+            yield from _objects(value.get(name), depth - 1)
 
 
 def _types(found: dict[str, object]) -> set[str]:
     given = found.get("@type")
-    # isinstance does not check the types of the contents
-    types = cast("list[object]", given) if isinstance(given, list) else [given]
+    types = given if is_list(given) else [given]
     return {name.lower() for name in types if isinstance(name, str)}
 
 
@@ -398,17 +397,15 @@ def _text(value: object, keys: Sequence[str], known: Mapping[str, dict[str, obje
     Of a list the first entry is read. An object may be a reference, by its id, to another object of the same script.
     """
     value = _first(value)
-    if isinstance(value, dict):
-        given = cast("dict[str, object]", value)  # isinstance does not check the types of the contents
-        other = known.get(str(given.get("@id")), {})
-        candidates = (_first(found.get(key)) for found in (given, other) for key in keys)
+    if is_object(value):
+        other = known.get(str(value.get("@id")), {})
+        candidates = (_first(found.get(key)) for found in (value, other) for key in keys)
         value = next((text for text in candidates if isinstance(text, str) and text), None)
     return _whole(value.strip()) if isinstance(value, str) else ""
 
 
 def _first(value: object) -> object:
-    # isinstance does not check the types of the contents
-    return next(iter(cast("list[object]", value)), None) if isinstance(value, list) else value
+    return next(iter(value), None) if is_list(value) else value
 
 
 def _without_cdata(text: str) -> str:
