@@ -11,7 +11,8 @@ from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from ..storage import follow_requests, status_flags, users
-from ..storage.engine.database import Connection
+from ..storage.engine.database import Connection, Entering
+from ..storage.engine.shards import shard_of
 from ..storage.status_flags import Flags
 from ..storage.upkeep.paging import Page
 from .broadcast.viewers import Related, ViewerRules
@@ -118,6 +119,15 @@ class AccountActor(EntityActor):
         following, flags, filtering = len(self.perspective.following), len(self.flags), len(self.filters.rows)
         return f"following {following}, flags {flags}, filters {filtering}"
 
+    @property
+    def shard(self) -> int:
+        return shard_of(self.id)
+
+    @property
+    def entering(self) -> Entering:
+        """The shard of this account and its epoch, for a statement that is a whole change."""
+        return self.context.database.entering(self.shard)
+
     async def change(
         self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -125,12 +135,13 @@ class AccountActor(EntityActor):
 
         An answer that is a refusal rolls the transaction back.
         """
-        return await self._change(self.context.database.transact, partial(AccountChange, self), work, *args, **kwargs)
+        transact = partial(self.context.database.transact_in, self.shard)
+        return await self._change(transact, partial(AccountChange, self), work, *args, **kwargs)
 
     async def change_alone(
         self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a change of one statement, which also writes the rows of its promises."""
+        """Run a change of one statement, which also enters the shard and writes the rows of its promises."""
         return await self._change(
             self.context.database.transact_alone, partial(AccountChange, self), work, *args, **kwargs
         )

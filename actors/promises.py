@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
-from zlib import crc32
 
+from ..storage.engine import shards
 from ..storage.engine.json_values import JsonObject
 from .kernel.codec import of_row, to_row
-
-# Each row has the shard of its account, so that nodes can later divide a queue by shards.
-SHARDS = 256
 
 
 class Effect:
@@ -55,6 +52,5 @@ class Promise:
 
 
 def shard_of(promise: Promise, partition: str) -> int:
-    """Return the shard of the account of a promise, 0 to 255."""
-    key = partition if promise.account is None else str(promise.account)
-    return crc32(key.encode()) % SHARDS
+    """Return the shard of the account of a promise, 0 to 255, so that nodes can later divide a queue by shards."""
+    return shards.shard_of(partition if promise.account is None else promise.account)

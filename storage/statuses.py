@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from . import accounts, custom_emojis, idempotency, media, notifications, outbox, polls, preview_cards, status_words
-from .engine.database import Connection, Row
+from .engine.database import Connection, Entering, Row
+from .engine.shards import ENTER
 from .engine.sql import Statement, insert_from
 from .federation import activities
 
@@ -146,8 +147,8 @@ INSERT = _inserting(
 # which takes one round trip instead of up to eight. It stores nothing if followers asked for every post, if the
 # activity is not for exactly the current followers on other servers, or if the key is known.
 INSERT_ALONE = _inserting(
-    f""", ready AS MATERIALIZED (
-        SELECT true AS is_ready WHERE NOT EXISTS (
+    f""", entered AS MATERIALIZED ({ENTER}), ready AS MATERIALIZED (
+        SELECT true AS is_ready FROM entered WHERE NOT EXISTS (
             SELECT FROM follows f WHERE f.target_account_id = :account_id AND f.notify
         ) AND {activities.FOLLOWERS_VERSION.format(account=":account_id")} = :followers_version
     ), expired AS ({idempotency.EXPIRED}), gone AS ({idempotency.DELETE_EXPIRED}), keyed AS (
@@ -342,7 +343,7 @@ async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatu
 
 
 async def insert_alone(
-    db: Connection, new: NewStatus, now: datetime, key: str | None, expired_before: datetime,
+    db: Connection, entering: Entering, new: NewStatus, now: datetime, key: str | None, expired_before: datetime,
     effects: Sequence[outbox.NewEffect], followers: activities.RemoteFollowers,
     activity: activities.NewActivity | None,
 ) -> InsertedStatus | None:  # fmt: skip
@@ -351,9 +352,10 @@ async def insert_alone(
     The effects include the deliveries of the `activity` to the `followers` on other servers. None, and nothing is
     stored, if the key is known, if followers asked for every post, or if the followers on other servers have changed.
     """
+    shard, epoch = entering
     bound = INSERT_ALONE.bind(
-        new, **_values_of(new, now), **outbox.values_of(effects), now=now, key=key, expired_before=expired_before,
-        followers_version=followers.version, activity_id=activity and activity.id,
+        new, **_values_of(new, now), **outbox.values_of(effects), shard=shard, epoch=epoch, now=now, key=key,
+        expired_before=expired_before, followers_version=followers.version, activity_id=activity and activity.id,
         activity=activity and activity.body, deliveries=activity and activity.deliveries,
     )  # fmt: skip
     row = await db.fetchrow(*bound)

@@ -119,8 +119,8 @@ class Troupe:
         ids = Ids(clock)
         self._push_key = PushKey(settings.data / "vapid.pem")
         self.database = SupervisedDatabase(
-            dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
-            record=log.record, on_notice=self._take_notice, revive=revive, require=self._require_domain,
+            dsn, node=settings.node, size=settings.database_connections, takeover=settings.takeover, ids=ids,
+            clock=clock, record=log.record, on_notice=self._take_notice, revive=revive, require=self._require_domain,
             prepare=self._prepare, traced=traces.database if traces else None,
         )  # fmt: skip
         self.log_level = LiveLogLevel(self.database, log, settings.log_level)

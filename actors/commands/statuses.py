@@ -323,8 +323,9 @@ async def _store_alone(
     change.promise(*([] if prepared is None else prepared.promises))
     rows = change.rows_of_promises([PublishedStatus(new.id, change.account.id), *change.facts])
     made = await statuses.insert_alone(
-        change.db, new, change.now, key, change.now - KEY_LIFETIME, rows, followers, prepared and prepared.activity
-    )
+        change.db, change.account.entering, new, change.now, key, change.now - KEY_LIFETIME, rows, followers,
+        prepared and prepared.activity,
+    )  # fmt: skip
     if made is None:
         change.discard()
         return None

@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from ...storage import lists
 from ...storage.deletions import Remains
 from ...storage.engine.database import Connection
+from ...storage.engine.shards import shard_of
 from ...storage.lists import List as Row
 from ...storage.timeline_entries import TimelineEntry
 from ...storage.upkeep.paging import Page
@@ -74,6 +75,13 @@ class ListTimeline(Timeline):
         self.perspective = (await self.context.viewers.read_relations(owner)).perspective
         await super().load()
 
+    @property
+    def shard(self) -> int:
+        """The shard of the owner."""
+        if self.row is None:
+            raise LookupError(f"{self.address} is gone")
+        return shard_of(self.row.account_id)
+
     async def change(
         self, work: Callable[Concatenate[ListChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -81,7 +89,8 @@ class ListTimeline(Timeline):
 
         An answer that is a refusal rolls the transaction back.
         """
-        return await self._change(self.context.database.transact, partial(ListChange, self), work, *args, **kwargs)
+        transact = partial(self.context.database.transact_in, self.shard)
+        return await self._change(transact, partial(ListChange, self), work, *args, **kwargs)
 
     def owned_by(self, account_id: int) -> Row | None:
         """Return the list if this account owns it. To other accounts it does not exist."""

@@ -2,6 +2,7 @@
 
     StorageError            something between here and PostgreSQL failed
     ├── Unavailable         nothing was committed; HTTP answers 503 with Retry-After
+    │   └── NotOwner           another node owns the shard of the transaction
     ├── Doubtful            the connection was lost inside COMMIT: the actor must reload from rows
     └── Fenced              another node holds the term: this process must exit
 
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeGuard, TypeVar
 
 Row = Mapping[str, Any]
+#: A shard of accounts, and the epoch in which this process owns it (`shards.py`).
+Entering = tuple[int, int]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -28,6 +31,10 @@ class StorageError(Exception):
 
 class Unavailable(StorageError):
     """Raised when PostgreSQL can't do the work now. Nothing was committed."""
+
+
+class NotOwner(Unavailable):
+    """Raised when another node has taken the shard of a transaction (`shards.py`). Nothing was committed."""
 
 
 class Doubtful(StorageError):
@@ -76,6 +83,16 @@ class Database(Protocol):
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run `work(connection, …)` in a transaction, up to three times after serialization failures or deadlocks."""
+        ...
+
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work(connection, …)` in a transaction of the shard's owner. Raises NotOwner if another node owns it."""
+        ...
+
+    def entering(self, shard: int) -> Entering:
+        """Return how a statement that is a transaction of the shard's owner by itself enters the shard."""
         ...
 
     async def transact_alone(

@@ -21,10 +21,11 @@ import trio_asyncio
 
 from . import lock_waits
 from .connect import UNAVAILABLE, connect
-from .database import Connection, Doubtful, EngineConnection, Fenced, Unavailable, lone_exception
+from .database import Connection, Doubtful, EngineConnection, Entering, Fenced, Unavailable, lone_exception
 from .faults import CallTooLong, HeldUp
 from .pool_numbers import PoolNumbers
 from .prompt import PromptLoop, open_loop
+from .shards import UNOWNED, Epochs, begin_in, moved
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,6 +71,7 @@ class PoolCall:
     kind: Kind
     task: trio.lowlevel.Task
     asked_at: float
+    shard: int | None = None  # of which the transaction is the owner's
     waiting: bool = False
     result: "outcome.Value[Any] | outcome.Error | None" = None  # `Any` is what the work returns
     started: bool = False
@@ -108,6 +110,7 @@ class ConnectionPool:
     on_connected: Callable[[bool, BaseException | None], None] | None
     on_lost: Callable[[BaseException | None], None] | None = None
     numbers: PoolNumbers = field(default_factory=PoolNumbers)
+    epochs: Epochs = UNOWNED  # of the shards that this process owns
     # Set when another node holds the term: this process must exit.
     fenced: trio.Event = field(default_factory=trio.Event)
     _calls: deque[PoolCall] = field(default_factory=deque)
@@ -132,6 +135,15 @@ class ConnectionPool:
     ) -> T:
         """Run `work(connection, …)` in a transaction. A cancelled caller still waits for its outcome."""
         return await self._ask(lambda db: work(db, *args, **kwargs), "transaction")
+
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work(connection, …)` in a transaction that enters a shard."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), "transaction", shard)
+
+    def entering(self, shard: int) -> Entering:
+        return self.epochs.entering(shard)
 
     async def transact_alone(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
@@ -169,14 +181,14 @@ class ConnectionPool:
             if worker.connection is not None:
                 worker.connection.terminate()
 
-    async def _ask(self, work: Callable[[Connection], Awaitable[T]], kind: Kind) -> T:
+    async def _ask(self, work: Callable[[Connection], Awaitable[T]], kind: Kind, shard: int | None = None) -> T:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._fence is not None:
             raise Fenced(*self._fence.args)
         if self._closed or len(self._calls) >= MOST_WAITING:
             self.numbers.refused += 1
             raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
-        call = PoolCall(work, kind, trio.lowlevel.current_task(), trio.current_time())
+        call = PoolCall(work, kind, trio.lowlevel.current_task(), trio.current_time(), shard)
         self._calls.append(call)
         self._loop.promptly(self._wake_one)
         if call.result is not None:
@@ -309,7 +321,7 @@ class ConnectionPool:
         try:
             if call.kind == "read":
                 return outcome.Value(await call.work(connection))
-            return outcome.Value(await _transaction(call, connection))
+            return outcome.Value(await self._transaction(call, connection))
         except BaseException as error:
             if isinstance(error, REFUSED) and not connection.is_closed():
                 # PostgreSQL itself says that nothing was done, also after COMMIT. The connection still works.
@@ -317,12 +329,25 @@ class ConnectionPool:
                     self._look_for_primary(worker)
                 return outcome.Error(self._fence or _unavailable(error))
             if not _lost(error, connection):
-                return outcome.Error(error)
+                return outcome.Error(moved(error) or error)
             # an error that only says that the connection is closing
             if not isinstance(error, asyncpg.InternalClientError):
                 self._cause = self._cause or error
             connection.terminate()
             return outcome.Error(self._fence or _lost_error(call, worker.cut_because or error))
+
+    async def _transaction(self, call: PoolCall, connection: EngineConnection) -> object:
+        begin = "BEGIN" if call.shard is None else begin_in(self.entering(call.shard))
+        for attempt in range(1, TRIES + 1):
+            call.committing = False
+            try:
+                if call.kind == "transaction":
+                    return await _attempt(call, connection, begin)
+                return await _attempt_statement(call, connection)
+            except RETRIABLE:
+                if attempt == TRIES:
+                    raise
+        raise AssertionError("a transaction is tried at least once")
 
     def _look_for_primary(self, worker: Worker) -> None:
         """Replace one connection a second: after a failover, the address may lead to another server."""
@@ -428,6 +453,7 @@ async def open_pool(
     on_connected: Callable[[bool, BaseException | None], None] | None = None,
     on_lost: Callable[[BaseException | None], None] | None = None,
     numbers: PoolNumbers | None = None,
+    epochs: Epochs = UNOWNED,
 ) -> AsyncGenerator[ConnectionPool]:
     """Open `size` connections and keep them open. Yield when the first is open, or raise Unavailable.
 
@@ -436,7 +462,7 @@ async def open_pool(
     PostgreSQL closed an idle connection.
     """
     pool = ConnectionPool(
-        dsn, size, application_name, check, deadline, on_connected, on_lost, numbers or PoolNumbers()
+        dsn, size, application_name, check, deadline, on_connected, on_lost, numbers or PoolNumbers(), epochs
     )  # fmt: skip
     with lone_exception():
         async with open_loop() as pool._loop, trio.open_nursery() as nursery:
@@ -467,27 +493,15 @@ async def _first_connection(pool: ConnectionPool) -> None:
         raise Unavailable(f"PostgreSQL cannot be reached: {pool._error}")
 
 
-async def _transaction(call: PoolCall, connection: EngineConnection) -> object:
-    attempting = _attempt if call.kind == "transaction" else _attempt_statement
-    for attempt in range(1, TRIES + 1):
-        call.committing = False
-        try:
-            return await attempting(call, connection)
-        except RETRIABLE:
-            if attempt == TRIES:
-                raise
-    raise AssertionError("a transaction is tried at least once")
-
-
 async def _attempt_statement(call: PoolCall, connection: EngineConnection) -> object:
     """Run a transaction of one statement. If the connection is lost, the statement may have committed."""
     call.committing = True
     return await call.work(connection)
 
 
-async def _attempt(call: PoolCall, connection: EngineConnection) -> object:
-    await connection.execute("BEGIN")
+async def _attempt(call: PoolCall, connection: EngineConnection, begin: str) -> object:
     try:
+        await connection.execute(begin)
         result = await call.work(connection)
         call.committing = True
         # A transaction whose work swallowed an error is answered with ROLLBACK here.

@@ -29,9 +29,11 @@ from .fitness import require_fit
 from .migrate import Migration, migrate, missing
 from .node import Node, parse, this_node
 from .notices import CHANNEL
+from .shards import UNOWNED, Epochs, take_all
 
 # Advisory locks with numbers: 7461001 is the term, 7461002 migrations, 7461003 the ids of commands, 7461004 acts on
-# owners, 7461005 the files of texts. Pairs of accounts and URIs have hashes.
+# owners, 7461005 the files of texts, 7461006 with a second number is a shard (`shards.py`). Pairs of accounts and URIs
+# have hashes.
 LOCK = 7461001
 TERM_NAME = "troupe/term="
 MIGRATING_NAME = "troupe/migrate"
@@ -95,6 +97,8 @@ class Term:
     reason: Fenced | None = None
     # The node from which this node took over.
     predecessor: Node | None = None
+    # The shards that this node owns.
+    epochs: Epochs = UNOWNED
 
     @property
     def application_name(self) -> str:
@@ -115,12 +119,13 @@ Requirement = Callable[[Connection], Awaitable[None]]
 async def hold_term(
     dsn: str,
     *,
+    node: str = "main",
     takeover: bool = False,
     on_notice: Callable[[str | None], None] | None = None,
     on_migrated: Callable[[Migration], None] = lambda step: None,
     require: Requirement | None = None,
 ) -> AsyncGenerator[Term]:
-    """Begin a new term, migrate the schema, and hold the term.
+    """Begin a new term, migrate the schema, take all shards for `node`, and hold the term.
 
     Raises AnotherNode when another node holds the database, unless `takeover`, and MigrationRefused for a schema of
     another version. `require` may refuse the database too. Until then nothing is changed.
@@ -129,7 +134,7 @@ async def hold_term(
     """
     with lone_exception():
         async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
-            lease = _Lease(dsn, this_node().lease_name, on_notice, on_migrated, require)
+            lease = _Lease(dsn, this_node().lease_name, on_notice, on_migrated, require, node)
             term = await trio_asyncio.aio_as_trio(lease.begin)(takeover)
             nursery.start_soon(trio_asyncio.aio_as_trio(lease.keep), term)
             try:
@@ -182,6 +187,7 @@ class _Lease:
     on_notice: Callable[[str | None], None] | None = None
     on_migrated: Callable[[Migration], None] = lambda step: None
     require: Requirement | None = None
+    node: str | None = None  # that takes all shards
     connection: EngineConnection = field(init=False)
     # Set and cancelled, both: asyncio may lose a cancellation that arrives when the awaited call ends.
     over: bool = False
@@ -238,6 +244,9 @@ class _Lease:
             raise AnotherNode(f"{_described(other)}. It does not release the database: stop it first")
         await self._migrate()
         term = Term(number or await self._raise_term(), predecessor=parse(other))
+        if self.node is not None:
+            async with self.connection.transaction():
+                term.epochs = await take_all(self.connection, self.node)
         await term.check(self.connection)
         return term
 

@@ -17,7 +17,7 @@ import trio
 
 from ...actors.kernel import Clock, Ids, Record
 from ...storage.engine.cluster import EmbeddedFailed
-from ...storage.engine.database import Connection, Database, Doubtful, Fenced, Unavailable
+from ...storage.engine.database import Connection, Database, Doubtful, Entering, Fenced, Unavailable
 from ...storage.engine.migrate import Migration
 from ...storage.engine.pool import ConnectionPool, open_pool
 from ...storage.engine.pool_numbers import PoolNumbers
@@ -48,6 +48,7 @@ class SupervisedDatabase:
         self,
         dsn: str,
         *,
+        node: str,
         size: int,
         takeover: bool,
         ids: Ids,
@@ -60,6 +61,7 @@ class SupervisedDatabase:
         traced: Callable[[Database], Database] | None = None,
     ) -> None:
         self._dsn = dsn
+        self._node = node
         self._size = size
         self._takeover = takeover
         self._ids = ids
@@ -82,6 +84,15 @@ class SupervisedDatabase:
     ) -> T:
         with self._noting():
             return await self._standing().transact(work, *args, **kwargs)
+
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with self._noting():
+            return await self._standing().transact_in(shard, work, *args, **kwargs)
+
+    def entering(self, shard: int) -> Entering:
+        return self._standing().entering(shard)
 
     async def transact_alone(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
@@ -112,12 +123,12 @@ class SupervisedDatabase:
         """Hold the term and the connections until `stopping`. Raises Fenced when another node takes over."""
         async with (
             hold_term(
-                self._dsn, takeover=self._takeover, on_notice=self._on_notice, on_migrated=self._migrated,
-                require=self._require,
+                self._dsn, node=self._node, takeover=self._takeover, on_notice=self._on_notice,
+                on_migrated=self._migrated, require=self._require,
             ) as term,
             open_pool(
                 self._dsn, size=self._size, application_name=term.application_name, check=partial(self._check, term),
-                on_connected=self._report, on_lost=self._lost_one, numbers=self.numbers,
+                epochs=term.epochs, on_connected=self._report, on_lost=self._lost_one, numbers=self.numbers,
             ) as pool,
             trio.open_nursery() as nursery,
         ):  # fmt: skip

@@ -183,6 +183,17 @@ class LockstepDatabase:
         await trio.lowlevel.cancel_shielded_checkpoint()
         return value
 
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /,
+        *args: P.args, **kwargs: P.kwargs,
+    ) -> T:  # fmt: skip
+        """Run a transaction in a single step. The simulated server owns all shards, so it need not enter any."""
+        return await self.transact(work, *args, **kwargs)
+
+    def entering(self, shard: int) -> tuple[int, int]:
+        """Return the shard and the epoch of the rows that a run begins with."""
+        return shard, 0
+
     async def transact_alone(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

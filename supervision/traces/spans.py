@@ -32,7 +32,7 @@ from ...actors.kernel import Address, Envelope, Refused
 from ...actors.kernel.actor import Turn
 from ...http.access.context import A
 from ...http.intake.request import Request
-from ...storage.engine.database import Connection, Database
+from ...storage.engine.database import Connection, Database, Entering
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -144,6 +144,15 @@ class TracedDatabase:
     ) -> T:
         with self._call("transaction", work):
             return await self._database.transact(work, *args, **kwargs)
+
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with self._call("transaction", work):
+            return await self._database.transact_in(shard, work, *args, **kwargs)
+
+    def entering(self, shard: int) -> Entering:
+        return self._database.entering(shard)
 
     async def transact_alone(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs

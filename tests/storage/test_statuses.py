@@ -60,7 +60,15 @@ def alone(
     new = NewStatus(id, author.id, f"{uri}{id}", None, "public", text="hello", content="<p>hello</p>", **more)
     effect = NewEffect(new_id(), "announcements", "status", f"account/{author.id}", {"id": id}, causes=("a", "b"))
     made = stage(
-        statuses.insert_alone, new, stage.now, key, stage.now - timedelta(hours=1), [effect], followers, activity
+        statuses.insert_alone,
+        (0, 0),
+        new,
+        stage.now,
+        key,
+        stage.now - timedelta(hours=1),
+        [effect],
+        followers,
+        activity,
     )
     return new, None if made is None else made.status
 

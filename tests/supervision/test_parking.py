@@ -42,6 +42,12 @@ class Shelf:
             raise self.errors.pop(0)
         self.letters.extend(args)
 
+    async def transact_in(self, shard: int, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def entering(self, shard: int) -> tuple[int, int]:
+        raise NotImplementedError
+
     async def transact_alone(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 

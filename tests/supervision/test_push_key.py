@@ -53,6 +53,14 @@ class Overtaken:
     ) -> T:
         return await self._pool.transact(work, *args, **kwargs)
 
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._pool.transact_in(shard, work, *args, **kwargs)
+
+    def entering(self, shard: int) -> tuple[int, int]:
+        return self._pool.entering(shard)
+
     async def transact_alone(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

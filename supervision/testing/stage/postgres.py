@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ....storage import outbox
 from ....storage.engine.connect import connect
-from ....storage.engine.database import Connection, Doubtful, Unavailable
+from ....storage.engine.database import Connection, Doubtful, Entering, Unavailable
 from ....storage.engine.embedded import enter
 from ....storage.engine.term import upgrade
 from ....storage.outbox import DueEffect
@@ -127,6 +127,14 @@ class RememberedLooks:
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         return await self._database.transact(work, *args, **kwargs)
+
+    async def transact_in(
+        self, shard: int, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._database.transact_in(shard, work, *args, **kwargs)
+
+    def entering(self, shard: int) -> Entering:
+        return self._database.entering(shard)
 
     async def transact_alone(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs

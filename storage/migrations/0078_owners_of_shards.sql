@@ -1,0 +1,48 @@
+-- Which server process may write the rows of which accounts. Accounts are divided into 256 shards. The node of a shard
+-- writes as long as nobody has raised its epoch: each of its transactions compares the epoch and holds a shared lock of
+-- the shard until its end, and who raises the epoch holds the exclusive lock. So no commit of an earlier epoch comes
+-- after one of a later epoch.
+CREATE TABLE nodes (
+    name         text PRIMARY KEY CHECK (name ~ '^[a-z0-9-]{1,16}$'),
+    incarnation  bigint NOT NULL CHECK (incarnation > 0),       -- the term in which the process has started
+    lane         smallint NOT NULL UNIQUE CHECK (lane BETWEEN 0 AND 62),  -- of its ids; commands use lane 63
+    address      text CHECK (length(address) <= 255),           -- where other nodes reach it; null: it has no others
+    lease_until  timestamptz,                                   -- null: it holds the term, and is alone
+    draining     boolean NOT NULL DEFAULT false,
+    protocol     smallint NOT NULL CHECK (protocol > 0),        -- of the messages between nodes
+    schema       integer NOT NULL CHECK (schema > 0)            -- the last migration that it knows
+);
+
+CREATE TABLE shards (
+    shard  smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND 255),
+    node   text REFERENCES nodes ON DELETE SET NULL CHECK (length(node) <= 16),
+    epoch  bigint NOT NULL DEFAULT 0 CHECK (epoch >= 0)
+);
+
+CREATE INDEX shards_node ON shards (node);
+
+INSERT INTO shards (shard) SELECT generate_series(0, 255);
+
+-- Enter a shard in a transaction of its owner. The second statement has a snapshot of its own, after the lock: it sees
+-- the epoch of a takeover for which the first one has waited.
+CREATE FUNCTION enter_shard(entered smallint, owned bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    current_epoch bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(7461006, entered);
+    SELECT epoch INTO current_epoch FROM shards WHERE shard = entered;
+    IF current_epoch IS DISTINCT FROM owned THEN
+        RAISE EXCEPTION 'shard % has epoch %, not %', entered, current_epoch, owned USING ERRCODE = 'TR001';
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Take shards for a node, after the transactions of their owners have ended. Return the new epochs.
+CREATE FUNCTION take_shards(taken smallint[], taker text) RETURNS SETOF shards LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(7461006, wanted) FROM (SELECT unnest(taken) AS wanted ORDER BY wanted) AS in_order;
+    RETURN QUERY
+        UPDATE shards s SET node = taker, epoch = s.epoch + 1 WHERE s.shard = ANY(taken) RETURNING s.*;
+END
+$$;
