@@ -2,7 +2,7 @@
 
 An account belongs to one of 256 shards by its id, and a list to the shard of its owner. One node writes the rows of a
 shard. When another node takes the shard it raises the epoch in the table `shards`. Each transaction of the owner
-compares the epoch while it holds a lock for which a takeover waits (`enter_shard` in migration 78). A node that was
+compares the epoch while it holds a lock for which a takeover waits (`enter_shard` in migration 79). A node that was
 taken over can therefore commit nothing more, also if it was frozen, or cut off from PostgreSQL, or in the middle of a
 COMMIT.
 
@@ -25,16 +25,16 @@ MOVED = "TR001"
 # The versions of the messages between nodes that this node understands.
 PROTOCOL = 1
 
-# The lane of the ids of a node that is alone. Commands use the highest lane.
-LANE = 0
+# The number in the ids of a node that is alone. Commands have the highest number.
+NUMBER = 0
 
 #: A condition for a statement that is a transaction by itself.
 ENTER = "SELECT enter_shard(:shard, :epoch)"
 
 KEEP_NODE = """
-    INSERT INTO nodes (name, incarnation, lane, protocol, schema)
+    INSERT INTO nodes (name, incarnation, number, protocol, schema)
     SELECT $1, term, $2, $3, (SELECT max(number) FROM schema_migrations) FROM node
-    ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, lane = excluded.lane, address = NULL,
+    ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, number = excluded.number, address = NULL,
         lease_until = NULL, draining = false, protocol = excluded.protocol, schema = excluded.schema
 """
 FORGET_OTHERS = "DELETE FROM nodes WHERE name <> $1"
@@ -70,7 +70,7 @@ def shard_of(key: str | int) -> int:
 async def take_all(db: Connection, node: str) -> Epochs:
     """Take all shards for the only node, in a transaction. Wait for the transactions of earlier owners."""
     await db.execute(FORGET_OTHERS, node)
-    await db.execute(KEEP_NODE, node, LANE, PROTOCOL)
+    await db.execute(KEEP_NODE, node, NUMBER, PROTOCOL)
     return Epochs({row["shard"]: row["epoch"] for row in await db.fetch(TAKE_ALL, node)})
 
 

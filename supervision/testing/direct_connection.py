@@ -10,38 +10,44 @@ blocking socket. asyncio's own transport asks the kernel for events and runs a p
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import struct
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
 ALL = 0  # rows that PostgreSQL is asked for
 NO_TIMEOUT = None  # PostgreSQL itself ends statements that take too long
 
+Wait = Callable[[], Awaitable[None] | None]
+
 
 class DirectAnswer:
     """The future of an answer, which is received when it is awaited.
 
     It has the methods of `asyncio.Future` that asyncpg's protocol calls. Callbacks only stop the clock of a statement,
-    which has no time limit here.
+    which has no time limit here. `wait` returns what must be awaited before the answer can come, if anything.
     """
 
-    __slots__ = ("_error", "_is_done", "_receive", "_value")
+    __slots__ = ("_error", "_is_done", "_receive", "_value", "_wait")
 
-    def __init__(self, receive: Callable[[], None]) -> None:
+    def __init__(self, receive: Callable[[], None], wait: Wait | None) -> None:
         self._receive = receive
+        self._wait = wait
         self._is_done = False
         self._value: object = None
         self._error: BaseException | None = None
 
     def __await__(self) -> Generator[Any, None, Any]:
         while not self._is_done:
-            self._receive()
+            if self._wait is not None and (waiting := self._wait()) is not None:
+                yield from waiting.__await__()
+            else:
+                self._receive()
         if self._error is not None:
             raise self._error
         return self._value
-        yield  # makes it a generator
 
     def add_done_callback(self, callback: Callable[..., object]) -> None:
         """Leave the callback out."""
@@ -63,6 +69,7 @@ class DirectLoop(asyncio.SelectorEventLoop):
     """The loop of a connection. It answers directly as soon as it has the function that receives answers."""
 
     receive: Callable[[], None] | None = None
+    wait: Wait | None = None
 
     @contextmanager
     def ordinary(self) -> Generator[None]:
@@ -80,7 +87,7 @@ class DirectLoop(asyncio.SelectorEventLoop):
         super().run_forever()
 
     def create_future(self) -> Any:
-        return super().create_future() if self.receive is None else DirectAnswer(self.receive)
+        return super().create_future() if self.receive is None else DirectAnswer(self.receive, self.wait)
 
 
 class DirectConnection:
@@ -137,6 +144,10 @@ class BlockingSocket:
         self._owed = b""
         self._expected = b""
         transport.write = self._send
+
+    def has_answer(self, seconds: float) -> bool:
+        """True if bytes of PostgreSQL have arrived, or arrive within so many seconds."""
+        return bool(select.select([self._socket], [], [], seconds)[0])
 
     def defer_answer(self, statements: Statements) -> None:
         """Send these statements together with the next message. Their answer comes with that of the message."""

@@ -140,13 +140,24 @@ async def _prepare(connection: Any) -> list[Any]:
     ]
 
 
+class Postgres(Protocol):
+    """The part of a connection, or of several, that runs work to its end while no other task runs."""
+
+    unavailable: type[Exception]
+    doubtful: type[Exception]
+    transactions: int
+
+    def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T: ...
+    def read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T: ...
+
+
 class LockstepDatabase:
     """The engine's Database for a simulated run, with all faults between the server and PostgreSQL.
 
     `label` begins the names of its work in traces and fault points.
     """
 
-    def __init__(self, lockstep: Lockstep, faults: Faults, note: Callable[[str], None], label: str = "") -> None:
+    def __init__(self, lockstep: Postgres, faults: Faults, note: Callable[[str], None], label: str = "") -> None:
         self._lockstep = lockstep
         self._faults = faults
         self._note = note
@@ -212,6 +223,12 @@ class LockstepDatabase:
         self._note(f"has read: {name}")
         await trio.lowlevel.cancel_shielded_checkpoint()
         return value
+
+    def cut(self) -> None:
+        """End all work, as the death of the process does: there is none, because a transaction is one step."""
+
+    def restore(self) -> None:
+        """Take the work of the next process."""
 
     def rows(self, query: str, *args: object) -> list[Any]:
         """Return rows at this instant, for the claims of a scenario: no step, no fault.

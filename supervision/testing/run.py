@@ -23,6 +23,7 @@ from trio.testing import MockClock
 
 from .faults import Faults, Plan
 from .lockstep import Lockstep, LockstepDatabase
+from .overlapping import OverlappingDatabase, Sessions
 from .scheduler import Outside, Scheduler
 
 T = TypeVar("T")
@@ -77,6 +78,13 @@ class Run:
             lockstep = postgres()
         self._open.enter_context(lockstep.run())
         return LockstepDatabase(lockstep, self.faults, self._scheduler.note, label)
+
+    def open_overlapping(self, postgres: Callable[[], Sessions], label: str = "") -> OverlappingDatabase:
+        """Return a database whose transactions overlap."""
+        with Outside():
+            sessions = postgres()
+        self._open.enter_context(sessions.run())
+        return OverlappingDatabase(sessions, self.faults, self._scheduler.note, label)
 
     # The claims of a scenario
 

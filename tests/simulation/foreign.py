@@ -27,19 +27,19 @@ class Foreigner(Person):
         self.domain = domain
         self.uri = f"https://{domain}/users/{name}"
         self.inbox = f"https://{domain}/inbox" if shared else f"{self.uri}/inbox"
-        sim.run.database.arrange(_insert, self, shared, sim.run.clock.now())
+        sim.database.arrange(_insert, self, shared, sim.run.clock.now())
 
     def follows(self, sim: Simulation, other: Person) -> None:
         """Store a follow before the scenario begins."""
         terms = FollowTerms(sim.new_id(), self.id, other.id, uri=f"{self.uri}#follows/{other.id}")
-        sim.run.database.arrange(follows.insert_follow, terms, sim.run.clock.now())
+        sim.database.arrange(follows.insert_follow, terms, sim.run.clock.now())
 
     def has_published(self, sim: Simulation, text: str, **more: Any) -> int:
         """Store a public status before the scenario begins. Return its id."""
         id = sim.new_id()
         uri = f"{self.uri}/statuses/{id}"
         new = NewStatus(id, self.id, uri, uri, "public", text=text, content=text, local=False, **more)
-        sim.run.database.arrange(statuses.insert, new, sim.run.clock.now())
+        sim.database.arrange(statuses.insert, new, sim.run.clock.now())
         return id
 
 
@@ -54,8 +54,8 @@ async def all_delivered(sim: Simulation) -> None:
     """Wait until no activity is to be delivered any more."""
 
     def nothing_waits() -> bool:
-        return not sim.run.database.rows("SELECT FROM outbox WHERE queue = 'deliveries'")
+        return not sim.database.rows("SELECT FROM outbox WHERE queue = 'deliveries'")
 
     await Eventually(nothing_waits, "every activity is delivered", within=7200).wait_until_true()
     await sim.calm()
-    assert not sim.run.database.rows("SELECT FROM activities"), "bodies are kept no longer than their deliveries"
+    assert not sim.database.rows("SELECT FROM activities"), "bodies are kept no longer than their deliveries"

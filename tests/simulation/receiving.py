@@ -50,7 +50,7 @@ async def all_applied(sim: Simulation) -> None:
     """Wait until every received activity was applied or given up."""
 
     def nothing_waits() -> bool:
-        return not sim.run.database.rows("SELECT FROM outbox WHERE queue IN ('inbox', 'deliveries')")
+        return not sim.database.rows("SELECT FROM outbox WHERE queue IN ('inbox', 'deliveries')")
 
     await Eventually(nothing_waits, "every activity is applied", within=HOURS).wait_until_true()
     await sim.calm()
@@ -102,10 +102,10 @@ async def follow_and_undo_in_every_order(sim: Simulation) -> None:
     again = act(bob, "Follow", f"{HERE}/ada", 2)
     await receive_in_turn(sim, in_some_order(sim, [follow, act(bob, "Undo", follow)]), wait=sim.run.seed % 3 == 0)
     await all_applied(sim)
-    assert not sim.run.database.rows("SELECT FROM follows"), "an Undo ends its Follow, also if it comes before it"
+    assert not sim.database.rows("SELECT FROM follows"), "an Undo ends its Follow, also if it comes before it"
     await sim.receive(again)
     await all_applied(sim)
-    assert [row["uri"] for row in sim.run.database.rows("SELECT uri FROM follows")] == [again["id"]]
+    assert [row["uri"] for row in sim.database.rows("SELECT uri FROM follows")] == [again["id"]]
 
 
 async def accept_and_undo_in_every_order(sim: Simulation) -> None:
@@ -117,7 +117,7 @@ async def accept_and_undo_in_every_order(sim: Simulation) -> None:
     activities = in_some_order(sim, [accept, act(bob, "Undo", accept)])
     await receive_in_turn(sim, activities, wait=sim.run.random.random() < 0.5)
     await all_applied(sim)
-    assert not sim.run.database.rows("SELECT FROM follows"), "an Undo ends its Accept, also if it comes before it"
+    assert not sim.database.rows("SELECT FROM follows"), "an Undo ends its Accept, also if it comes before it"
 
 
 async def create_edit_and_delete_in_every_order(sim: Simulation) -> None:
@@ -129,8 +129,8 @@ async def create_edit_and_delete_in_every_order(sim: Simulation) -> None:
     edited = first | {"content": "<p>better</p>", "updated": (now - timedelta(minutes=8)).isoformat()}
     await receive_in_two_inboxes(sim, [create(bob, first), act(bob, "Update", edited), act(bob, "Delete", first["id"])])
     await all_applied(sim)
-    assert not sim.run.database.rows("SELECT FROM statuses WHERE deleted_at IS NULL"), "a deleted post stays deleted"
-    assert not sim.run.database.rows("SELECT FROM notifications WHERE account_id = $1", ada.id)
+    assert not sim.database.rows("SELECT FROM statuses WHERE deleted_at IS NULL"), "a deleted post stays deleted"
+    assert not sim.database.rows("SELECT FROM notifications WHERE account_id = $1", ada.id)
 
 
 async def edits_in_every_order(sim: Simulation) -> None:
@@ -147,7 +147,7 @@ async def edits_in_every_order(sim: Simulation) -> None:
         edits.append(act(bob, "Update", document, number))
     await receive_in_two_inboxes(sim, [create(bob, first), *edits])
     await all_applied(sim)
-    (row,) = sim.run.database.rows("SELECT id, content FROM statuses")
+    (row,) = sim.database.rows("SELECT id, content FROM statuses")
     assert row["content"] == "<p>edit 2</p>", "the later edit stays"
     assert home.seen == [row["id"]]
 
@@ -162,9 +162,9 @@ async def edits_of_one_second(sim: Simulation) -> None:
     edits = [act(bob, "Update", first | {"content": text, "updated": at}, number) for number, text in enumerate(texts)]
     await receive_in_turn(sim, [create(bob, first), *edits], wait=sim.run.random.random() < 0.3)
     await all_applied(sim)
-    (row,) = sim.run.database.rows("SELECT content, edited_at FROM statuses")
+    (row,) = sim.database.rows("SELECT content, edited_at FROM statuses")
     assert row["content"] == texts[-1], "the edit that was sent last stays"
-    states = sim.run.database.rows("SELECT content, created_at FROM status_edits ORDER BY id")
+    states = sim.database.rows("SELECT content, created_at FROM status_edits ORDER BY id")
     shown = [state["content"] for state in states]
     assert shown in ([first["content"], *texts], texts), "each has its state, but the first may come after an edit"
     assert [state["created_at"] for state in states] == sorted({state["created_at"] for state in states})
@@ -193,9 +193,9 @@ async def choices_at_once(sim: Simulation) -> None:
             go(sim.receive, vote(option, number), name=option)
         go(eve.attempt, question, name="eve")
     await all_applied(sim)
-    counts = {row["title"]: row["votes"] for row in sim.run.database.rows("SELECT title, votes FROM poll_options")}
-    (voters,) = sim.run.database.rows("SELECT voters_count FROM polls")
-    stored = sim.run.database.rows("SELECT account_id, position FROM poll_votes")
+    counts = {row["title"]: row["votes"] for row in sim.database.rows("SELECT title, votes FROM poll_options")}
+    (voters,) = sim.database.rows("SELECT voters_count FROM polls")
+    stored = sim.database.rows("SELECT account_id, position FROM poll_votes")
     of_bob = {row["position"] for row in stored if row["account_id"] == bob.id}
     assert of_bob == {0, 1}, "both choices count"
     assert sum(counts.values()) == len(stored), "each once"
@@ -212,10 +212,10 @@ async def activities_amid_crashes(sim: Simulation) -> None:
         go(sim.receive, create(bob, note(bob, 1)), name="the first again")
         go(die, sim, name="the operator")
     await all_applied(sim)
-    rows = sim.run.database.rows("SELECT uri FROM statuses ORDER BY uri")
+    rows = sim.database.rows("SELECT uri FROM statuses ORDER BY uri")
     expected = [f"{bob.uri}/statuses/1", f"{bob.uri}/statuses/2"]
     assert [row["uri"] for row in rows] == expected, "what was taken is here, once"
-    assert len(sim.run.database.rows("SELECT FROM notifications")) == 0
+    assert len(sim.database.rows("SELECT FROM notifications")) == 0
 
 
 async def block_meets_a_follow(sim: Simulation) -> None:
@@ -226,7 +226,7 @@ async def block_meets_a_follow(sim: Simulation) -> None:
         go(sim.receive, act(bob, "Follow", f"{HERE}/ada"), name="the follow")
         go(block, ada, bob, name="the block")
     await all_applied(sim)
-    left = sim.run.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
+    left = sim.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
     assert not left, "nobody follows whom they are blocked by"
 
 
@@ -253,5 +253,5 @@ async def undo_amid_crashes(sim: Simulation) -> None:
             go(receive_in_turn, sim, activities, name=name)
     await all_applied(sim)
     for type, rows in DONE.items():
-        found = [row["uri"] for row in sim.run.database.rows(rows)]
+        found = [row["uri"] for row in sim.database.rows(rows)]
         assert found == left[type], f"{type} is undone, and done again if it came again"

@@ -60,8 +60,8 @@ async def change_a_list_amid_posts(sim: Simulation) -> None:
         go(post, cyd, name="cyd")
     await sim.calm()
 
-    listed = [row["id"] for row in sim.run.database.rows(ON_THE_LIST, mine.id)]
-    exclusive = sim.run.database.rows(EXCLUSIVE, mine.id)[0]["exclusive"]
+    listed = [row["id"] for row in sim.database.rows(ON_THE_LIST, mine.id)]
+    exclusive = sim.database.rows(EXCLUSIVE, mine.id)[0]["exclusive"]
     assert await page(sim, bob, mine.id) == listed, "the list shows what its members posted"
     hidden = listed if exclusive else []
     assert await bob.home() == [id for id in bob.belongs_at_home() if id not in hidden], "home shows the others"
@@ -84,7 +84,7 @@ async def change_ones_mind(sim: Simulation) -> None:
 
 def stored_perspective(sim: Simulation, person: Person) -> object:
     """The perspective as a restarted account would read it."""
-    return perspective_of(person.id, sim.run.database.arrange(relations.relations, person.id))
+    return perspective_of(person.id, sim.database.arrange(relations.relations, person.id))
 
 
 CHOICES = (FollowTag("tea", "tea"), FollowTag("milk", "milk"), UnfollowTag("tea"), FollowTag("cocoa", "cocoa"))

@@ -47,14 +47,14 @@ async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
     assert not any([await bob.sees(status) for status in posted]), "hidden from the answer on"
 
     def is_erased() -> bool:
-        return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
+        return not sim.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
 
     await Eventually(is_erased, "everything is erased", within=RETRIES).wait_until_true()
     await sim.calm()
 
     assert not set(await bob.home()) & set(posted)
-    assert sim.run.database.rows(LEFT, ada.id)[0]["count"] == 0
-    assert [dict(row) for row in sim.run.database.rows(COUNTS, bob.id)] == [{"followers": 0, "following": 0}]
+    assert sim.database.rows(LEFT, ada.id)[0]["count"] == 0
+    assert [dict(row) for row in sim.database.rows(COUNTS, bob.id)] == [{"followers": 0, "following": 0}]
     assert stream.cuts or set(stream.gone) >= set(stream.pushed) & set(posted)
 
 
@@ -63,9 +63,9 @@ async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulatio
     (bob,) = await sim.people("bob")
     id, uri = sim.new_id(), "https://far.example/users/far"
     now = sim.run.clock.now()
-    sim.run.database.arrange(create_account, NewAccount(id, "far", "far.example", uri, uri), now)
-    sim.run.database.arrange(follow_rows, sim.new_id(), bob.id, id)
-    sim.run.database.arrange(status_rows, sim.new_id(), id)
+    sim.database.arrange(create_account, NewAccount(id, "far", "far.example", uri, uri), now)
+    sim.database.arrange(follow_rows, sim.new_id(), bob.id, id)
+    sim.database.arrange(status_rows, sim.new_id(), id)
 
     async def purge(db: Connection) -> None:
         act = StaffAct.of(sim.actors.actor_context, db, COMMAND_LINE)
@@ -73,7 +73,7 @@ async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulatio
         act.promise(account_purged(id))
         await act.write_promises()
 
-    sim.run.database.arrange(purge)
+    sim.database.arrange(purge)
     sim.actors.outbox.wake()
 
     async def look() -> None:
@@ -84,14 +84,14 @@ async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulatio
         go(look, name="bob")
 
     def is_erased() -> bool:
-        return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
+        return not sim.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
 
     await Eventually(is_erased, "everything is erased", within=RETRIES).wait_until_true()
     await sim.calm()
 
-    assert sim.run.database.rows("SELECT FROM accounts WHERE domain IS NOT NULL") == []
-    assert sim.run.database.rows("SELECT FROM statuses WHERE account_id = $1", id) == []
-    assert [dict(row) for row in sim.run.database.rows(COUNTS, bob.id)] == [{"followers": 0, "following": 0}]
+    assert sim.database.rows("SELECT FROM accounts WHERE domain IS NOT NULL") == []
+    assert sim.database.rows("SELECT FROM statuses WHERE account_id = $1", id) == []
+    assert [dict(row) for row in sim.database.rows(COUNTS, bob.id)] == [{"followers": 0, "following": 0}]
 
 
 async def follow_rows(db: Connection, id: int, follower: int, followed: int) -> None:

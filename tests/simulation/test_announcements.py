@@ -18,7 +18,7 @@ def announce(sim: Simulation) -> int:
     """Make an announcement that is shown now."""
     id, now = sim.new_id(), sim.run.clock.now()
     made = Announcement(id, "x", "<p>x</p>", (), (), (), None, None, False, now, now)
-    sim.run.database.arrange(announcements.insert, made)
+    sim.database.arrange(announcements.insert, made)
     return id
 
 
@@ -43,7 +43,7 @@ async def test_accounts_that_react_at_once_never_make_more_kinds_than_allowed(si
         go(ada.attempt, Unreact(id, FIRST), name="ada")
     await sim.calm()
 
-    kinds = {row["name"] for row in sim.run.database.rows(KINDS, id)}
+    kinds = {row["name"] for row in sim.database.rows(KINDS, id)}
     assert len(kinds) <= REACTION_KINDS
     assert refusals == [f"{name} 422" for name in (EIGHTH, NINTH) if name not in kinds]
     sim.sometimes(len(refusals) == 1, "one came too late")

@@ -141,8 +141,8 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         patch.setitem(AccountActor.turns, MuteEnded, note)
         began = trio.current_time()
         rows = relay.effects_of([*busy, quiet], Origin("test"))
-        sim.run.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
+        sim.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.run.database.arrange(stream_log.log_published, dict.fromkeys([row.id for row in rows], 0), [])
+        sim.database.arrange(stream_log.log_published, dict.fromkeys([row.id for row in rows], 0), [])
         await trio.sleep(30)

@@ -34,11 +34,11 @@ async def promote(db: Connection, account_id: int) -> None:
 async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     for person in (ada, bob):
-        sim.run.database.arrange(promote, person.id)
+        sim.database.arrange(promote, person.id)
     for domain in DOMAINS:
         uri = f"https://{domain}/users/far"
         new = NewAccount(sim.new_id(), "far", domain, uri, uri)
-        sim.run.database.arrange(create_account, new, sim.run.clock.now())
+        sim.database.arrange(create_account, new, sim.run.clock.now())
 
     async def block(person: Person, domain: str, terms: DomainTerms, *, then_lift: bool) -> None:
         staff = Staff(person.id, "staff")
@@ -52,9 +52,9 @@ async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -
         go(lambda: block(bob, DOMAINS[1], DomainTerms("suspend"), then_lift=True), name="bob")
     await sim.calm()
 
-    blocks = {row["domain"]: row for row in sim.run.database.rows(BLOCKS)}
+    blocks = {row["domain"]: row for row in sim.database.rows(BLOCKS)}
     assert list(blocks) == [DOMAINS[0]]
-    for row in sim.run.database.rows(STATES):
+    for row in sim.database.rows(STATES):
         assert (row["silenced_at"], row["suspended_at"]) == (None, blocks[DOMAINS[0]]["created_at"]), row["domain"]
     assert sim.actors.blocks.domains.standing_of(DOMAINS[1]).suspended
 
@@ -63,10 +63,10 @@ async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -
 async def test_the_blocks_in_memory_are_those_that_are_stored(sim: Simulation) -> None:
     """Whatever fails, also if staff never ask again: a commit whose answer was lost has changed the rows too."""
     (ada,) = await sim.people("ada")
-    sim.run.database.arrange(promote, ada.id)
+    sim.database.arrange(promote, ada.id)
     await ada.attempt(ImposeDomainBlock(Staff(ada.id, "staff"), DOMAINS[0], DomainTerms("suspend")))
     await sim.calm()
-    stored = bool(sim.run.database.rows(BLOCKS))
+    stored = bool(sim.database.rows(BLOCKS))
     assert sim.actors.blocks.domains.standing_of(DOMAINS[0]).suspended == stored
 
 
@@ -75,10 +75,10 @@ async def test_a_list_is_imported_as_a_whole_once(sim: Simulation) -> None:
     """Two members of staff import lists that have a domain in common."""
     people = await sim.people("ada", "bob")
     for person in people:
-        sim.run.database.arrange(promote, person.id)
+        sim.database.arrange(promote, person.id)
     for domain in DOMAINS:
         uri = f"https://{domain}/users/far"
-        sim.run.database.arrange(create_account, NewAccount(sim.new_id(), "far", domain, uri, uri), sim.run.clock.now())
+        sim.database.arrange(create_account, NewAccount(sim.new_id(), "far", domain, uri, uri), sim.run.clock.now())
     lists = [("bad.example", "one.example"), ("bad.example", "two.example")]
 
     async def bring(person: Person, domains: tuple[str, ...]) -> None:
@@ -90,9 +90,9 @@ async def test_a_list_is_imported_as_a_whole_once(sim: Simulation) -> None:
             go(lambda person=person, domains=domains: bring(person, domains), name=person.name)
     await sim.calm()
 
-    blocks = {row["domain"]: row for row in sim.run.database.rows(BLOCKS)}
+    blocks = {row["domain"]: row for row in sim.database.rows(BLOCKS)}
     assert sorted(blocks) == ["bad.example", "one.example", "two.example"]
-    acts = [row["target"] for row in sim.run.database.rows("SELECT target FROM audit_log")]
+    acts = [row["target"] for row in sim.database.rows("SELECT target FROM audit_log")]
     assert sorted(acts) == sorted(blocks)
-    for row in sim.run.database.rows(STATES):
+    for row in sim.database.rows(STATES):
         assert (row["silenced_at"], row["suspended_at"]) == (None, blocks["bad.example"]["created_at"]), row["domain"]

@@ -65,8 +65,8 @@ async def test_a_block_races_with_two_who_follow_each_other(sim: Simulation) -> 
     assert posted not in await bob.home()
     await sim.calm()
 
-    assert sim.run.database.rows("SELECT FROM follows") == []
-    assert sim.run.database.rows("SELECT FROM notifications WHERE account_id = $1", ada.id) == []
+    assert sim.database.rows("SELECT FROM follows") == []
+    assert sim.database.rows("SELECT FROM notifications WHERE account_id = $1", ada.id) == []
     for one, other in ((ada, bob), (bob, ada)):
         assert await one.relation(other) == one.stored_relation(other)
         assert await one.home() == one.belongs_at_home()

@@ -64,7 +64,7 @@ async def test_a_refusal_rolls_back_unless_it_is_committed(sim: Simulation, comm
         patch.setitem(AccountActor.turns, WriteNote, take)
         with pytest.raises(Refused):
             await bob.ask(WriteNote(ada.id, ""))
-    rows = [len(sim.run.database.rows(table)) for table in (FAVOURITES, LATER)]
+    rows = [len(sim.database.rows(table)) for table in (FAVOURITES, LATER)]
     assert rows == ([1, 1] if commits else [0, 0])
     assert len(published) == commits
 
@@ -76,7 +76,7 @@ async def test_a_transaction_that_is_tried_again_says_everything_once(sim: Simul
     stream = await ada.stream()
     await bob.insist(Favourite(id))
     await sim.calm()
-    assert len(sim.run.database.rows(FAVOURITES)) == 1
+    assert len(sim.database.rows(FAVOURITES)) == 1
     assert stream.cuts or len(stream.notified) == 1
 
 
@@ -84,7 +84,7 @@ def announced(sim: Simulation) -> int:
     """Make an announcement that is shown now."""
     id, now = sim.new_id(), sim.run.clock.now()
     made = Announcement(id, "x", "<p>x</p>", (), (), (), None, None, False, now, now)
-    sim.run.database.arrange(announcements.insert, made)
+    sim.database.arrange(announcements.insert, made)
     return id
 
 

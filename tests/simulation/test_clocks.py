@@ -43,7 +43,7 @@ async def apply(sim: Simulation, facts: Sequence[Fact]) -> None:
 
 async def follow_elsewhere(sim: Simulation, ids: Ids, follower: Person, author: Person) -> None:
     """Commit a follow as another process does, which then publishes it."""
-    database = sim.run.database
+    database = sim.database
     follow = FollowTerms(ids.next(), follower.id, author.id)
     database.arrange(follows.insert_follow, follow, sim.run.clock.now())
     order = (database.arrange(relations.stamp), ids.next())
@@ -73,7 +73,7 @@ async def test_a_status_written_after_another_process_added_its_author_to_a_list
 
     stream = await sim.open_stream(Stream(sim, "bob's list", list_address(mine.id), first_page))
     elsewhere = Ids(Ahead(sim.run.clock), node=1)
-    sim.run.database.arrange(lists.add, mine.id, [ada.id], [elsewhere.next()], sim.run.clock.now())
+    sim.database.arrange(lists.add, mine.id, [ada.id], [elsewhere.next()], sim.run.clock.now())
     await apply(sim, [ChangedList(mine.id, bob.id, elsewhere.next())])
     status = await ada.publish()
     await sim.calm()

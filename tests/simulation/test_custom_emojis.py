@@ -20,7 +20,7 @@ async def promote(db: Connection, account_id: int) -> None:
 async def test_the_audit_log_has_what_became_of_each_emoji(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     for person in (ada, bob):
-        sim.run.database.arrange(promote, person.id)
+        sim.database.arrange(promote, person.id)
 
     async def add(person: Person, name: str, number: int, *, then_remove: bool = False) -> None:
         staff = Staff(person.id, "staff")
@@ -37,10 +37,10 @@ async def test_the_audit_log_has_what_became_of_each_emoji(sim: Simulation) -> N
         go(lambda: add(bob, "dog", 4), name="bob again")
     await sim.calm()
 
-    rows = sim.run.database.rows("SELECT shortcode FROM custom_emojis")
+    rows = sim.database.rows("SELECT shortcode FROM custom_emojis")
     names = Counter(row["shortcode"] for row in rows)
     assert [names["cat"], names["dog"]] == [1, 1]
     logged = Counter[str]()
-    for row in sim.run.database.rows("SELECT action, target FROM audit_log"):
+    for row in sim.database.rows("SELECT action, target FROM audit_log"):
         logged[row["target"]] += 1 if row["action"] == "add_custom_emoji" else -1
     assert logged - Counter() == names

@@ -322,13 +322,13 @@ async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(
     promised = set[int]()
 
     def note_deliveries() -> None:
-        promised.update(row["id"] for row in sim.run.database.rows(DELIVERIES))
+        promised.update(row["id"] for row in sim.database.rows(DELIVERIES))
 
     sim.always(note_deliveries, "deliveries are noted")
     with patch.object(sending_accounts, "INBOXES_AT_ONCE", 3):
         async with sim.together() as go:
             go(ada.insist, DeleteAccount(), name="ada")
-        await Eventually(lambda: not sim.run.database.rows(TELLING), "every step is made", within=600).wait_until_true()
+        await Eventually(lambda: not sim.database.rows(TELLING), "every step is made", within=600).wait_until_true()
         await all_delivered(sim)
     deleted = [one.inbox for one in sim.delivered if one.activity["type"] == "Delete"]
     assert set(deleted) == {one.inbox for one in (*told, *others)}
@@ -508,7 +508,7 @@ async def test_the_old_key_signs_what_was_before_the_new_one_and_tells_of_it(sim
     bob.follows(sim, ada)
     await ada.publish("makes a key")
     await all_delivered(sim)
-    (old,) = sim.run.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
+    (old,) = sim.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
 
     async def is_away(headers: Mapping[str, str]) -> DeliveryReply:
         await trio.lowlevel.checkpoint()
@@ -521,7 +521,7 @@ async def test_the_old_key_signs_what_was_before_the_new_one_and_tells_of_it(sim
     await ada.publish("has the new key")
     sim.answers.clear()
     await all_delivered(sim)
-    (new,) = sim.run.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
+    (new,) = sim.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
     assert kinds(sim) == ["Create", "Create", "Update", "Create"]
     update = sim.delivered[2].activity
     assert update["object"]["publicKey"]["publicKeyPem"] == new["public_key"] != old["public_key"]
@@ -553,7 +553,7 @@ async def test_a_server_that_knows_the_new_key_already_takes_what_the_old_one_wo
     with patch("troupe.actors.commands.sending.make_key", another_key):
         await ada.insist(RotateKeyNow())
     await all_delivered(sim)
-    (new,) = sim.run.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
+    (new,) = sim.database.rows("SELECT public_key FROM accounts WHERE id = $1", ada.id)
     assert kinds(sim) == ["Create", "Update"]
     assert signed_by(sim.delivered[1], new["public_key"])
     assert not sim.logged("outbox.retry")

@@ -174,7 +174,7 @@ async def test_rows_of_the_version_before_are_carried_out(sim: Simulation) -> No
     ]
     rows = [NewEffect(sim.new_id(), KINDS[kind].queue.name, kind, key, payload) for kind, key, payload in payloads]
     late = sim.late
-    sim.run.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
+    sim.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
     await sim.calm()
     assert sim.late >= late + len(rows)  # more when they promise something themselves
     assert not sim.logged("outbox.retry")

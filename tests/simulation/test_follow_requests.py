@@ -34,8 +34,8 @@ async def test_unlocking_accepts_all_who_wait_also_after_crashes(sim: Simulation
     muted, late = await sim.people("mum", "late")
     now = sim.run.clock.now()
     for person in (*waiting, muted):
-        sim.run.database.arrange(follow_requests.insert, StoredFollow(sim.new_id(), person.id, cyd.id), now)
-    sim.run.database.arrange(mutes.insert_mute, sim.new_id(), cyd.id, muted.id, now)
+        sim.database.arrange(follow_requests.insert, StoredFollow(sim.new_id(), person.id, cyd.id), now)
+    sim.database.arrange(mutes.insert_mute, sim.new_id(), cyd.id, muted.id, now)
     await waiting[0].home()
 
     async with sim.together() as go:
@@ -45,8 +45,8 @@ async def test_unlocking_accepts_all_who_wait_also_after_crashes(sim: Simulation
     await sim.calm()
 
     expected = sorted(person.id for person in (*waiting, late) if person is not waiting[3])
-    assert [row["account_id"] for row in sim.run.database.rows(FOLLOWERS, cyd.id)] == expected
-    assert [row["account_id"] for row in sim.run.database.rows(PENDING, cyd.id)] == [muted.id]
+    assert [row["account_id"] for row in sim.database.rows(FOLLOWERS, cyd.id)] == expected
+    assert [row["account_id"] for row in sim.database.rows(PENDING, cyd.id)] == [muted.id]
     posted = await cyd.publish("welcome")
     assert await waiting[0].home() == [posted]
     for person in (*waiting, muted, late):
@@ -60,7 +60,7 @@ async def test_hundreds_who_wait_may_follow_at_once(sim: Simulation) -> None:
     waiting = await sim.people(*(f"w{number}" for number in range(HUNDREDS)))
     now = sim.run.clock.now()
     for person in waiting:
-        sim.run.database.arrange(follow_requests.insert, StoredFollow(sim.new_id(), person.id, cyd.id), now)
+        sim.database.arrange(follow_requests.insert, StoredFollow(sim.new_id(), person.id, cyd.id), now)
     for person in waiting[:3]:
         await person.home()
 
@@ -69,8 +69,8 @@ async def test_hundreds_who_wait_may_follow_at_once(sim: Simulation) -> None:
         go(waiting[-1].unfollow, cyd, name="the last")
     await sim.calm()
 
-    assert [row["account_id"] for row in sim.run.database.rows(FOLLOWERS, cyd.id)] == [p.id for p in waiting[:-1]]
-    assert sim.run.database.rows(PENDING, cyd.id) == []
+    assert [row["account_id"] for row in sim.database.rows(FOLLOWERS, cyd.id)] == [p.id for p in waiting[:-1]]
+    assert sim.database.rows(PENDING, cyd.id) == []
     posted = await cyd.publish("welcome")
     for person in waiting[:3]:
         assert await person.home() == [posted]
@@ -90,7 +90,7 @@ async def test_a_mute_that_ends_brings_the_muted_back(sim: Simulation) -> None:
 
     perspective: Perspective = await bob.insist(PerspectiveOf())
     assert ada.id not in perspective.muting
-    assert sim.run.database.rows("SELECT FROM mutes") == []
+    assert sim.database.rows("SELECT FROM mutes") == []
     heard = await ada.publish("can you hear me")
     assert await bob.home() == [heard, unheard]
     await sim.calm()

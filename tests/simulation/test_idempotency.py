@@ -26,6 +26,6 @@ async def test_retries_with_one_key_make_one_status(sim: Simulation) -> None:
     assert len(set(answers)) == 1
     assert seen_at_once == answers[:1], "who was answered finds it in the timeline"
     assert stream.pushed == ada.published
-    assert len(sim.run.database.rows("SELECT FROM statuses")) == 2
+    assert len(sim.database.rows("SELECT FROM statuses")) == 2
     sim.sometimes(sim.late > 0, "the outbox told what a crash had left")
     sim.sometimes(sim.logged("actor.crashed", actor=f"account/{ada.id}") > 0, "the author crashed")

@@ -47,7 +47,7 @@ async def import_follows(sim: Simulation) -> None:
         try:
             await insist(sim, "ada", lambda: sim.runtime.ask(Address("account", str(ada.id)), command))
         except Refused:  # the answer to an earlier attempt was lost
-            assert sim.run.database.rows("SELECT FROM imports")
+            assert sim.database.rows("SELECT FROM imports")
 
     async with sim.together() as go:
         go(start, name="ada")
@@ -55,10 +55,10 @@ async def import_follows(sim: Simulation) -> None:
     await sim.calm()
 
     wanted = sorted(person.id for person in (bob, carl))
-    assert [row["id"] for row in sim.run.database.rows(FOLLOWS, ada.id)] == wanted
-    assert sorted(row["account_id"] for row in sim.run.database.rows(NOTIFICATIONS, ada.id)) == wanted
-    assert sim.run.database.rows(COUNTS, ada.id)[0]["following"] == 2
-    rows = sim.run.database.rows(LINES)
+    assert [row["id"] for row in sim.database.rows(FOLLOWS, ada.id)] == wanted
+    assert sorted(row["account_id"] for row in sim.database.rows(NOTIFICATIONS, ada.id)) == wanted
+    assert sim.database.rows(COUNTS, ada.id)[0]["following"] == 2
+    rows = sim.database.rows(LINES)
     assert len(rows) % 3 == 0
     assert all(row["done"] and row["finished"] and row["failed"] == (row["number"] == 3) for row in rows)
 
@@ -93,6 +93,6 @@ async def until_finished(sim: Simulation) -> None:
     """Wait for the import, and then until what a dead process had claimed would be carried out a second time."""
     for _ in range(RETRIES // 5):
         await trio.sleep(5)
-        if sim.run.database.rows(FINISHED):
+        if sim.database.rows(FINISHED):
             break
     await trio.sleep(LEASE + 5)

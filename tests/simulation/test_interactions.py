@@ -53,12 +53,12 @@ async def remembered(sim: Simulation, id: int) -> Status | None:
 
 
 def stored(sim: Simulation, id: int) -> Status | None:
-    return sim.run.database.arrange(statuses.find, id)
+    return sim.database.arrange(statuses.find, id)
 
 
 async def flags_are_true(sim: Simulation, person: Person, id: int) -> bool:
     part = await person.insist(ViewerFlags((id,)))
-    return part.flags == sim.run.database.arrange(status_flags.viewer_flags, person.id, [id])
+    return part.flags == sim.database.arrange(status_flags.viewer_flags, person.id, [id])
 
 
 @simulation(seeds=14, faults=3, world=stage)
@@ -79,11 +79,11 @@ async def test_favourites_are_counted_and_told_as_they_are(sim: Simulation) -> N
         go(look, name="reader")
     await sim.calm()
 
-    assert sim.run.database.rows(WRONG_COUNTS) == []
+    assert sim.database.rows(WRONG_COUNTS) == []
     assert await remembered(sim, id) == stored(sim, id)
     for person in (bob, cyd):
         assert await flags_are_true(sim, person, id)
-    told = sim.run.database.rows("SELECT id, from_account_id FROM notifications")
+    told = sim.database.rows("SELECT id, from_account_id FROM notifications")
     assert [row["from_account_id"] for row in told] == [bob.id]
     assert stream.cuts or {row["id"] for row in told} <= set(stream.notified)
 
@@ -102,13 +102,13 @@ async def test_boosts_come_and_go_while_their_original_is_deleted(sim: Simulatio
         go(ada.delete, id, name="ada")
     await sim.calm()
 
-    assert sim.run.database.rows(ORPHANED_BOOSTS) == []
-    assert sim.run.database.rows(WRONG_COUNTS) == []
-    assert sim.run.database.rows("SELECT FROM notifications") == []
+    assert sim.database.rows(ORPHANED_BOOSTS) == []
+    assert sim.database.rows(WRONG_COUNTS) == []
+    assert sim.database.rows("SELECT FROM notifications") == []
     assert await dan.home() == []
     assert stream.cuts or set(stream.pushed) <= set(stream.gone)
     sim.sometimes(bool(stream.pushed), "a boost was seen before the deletion")
-    sim.sometimes(not sim.run.database.rows("SELECT FROM statuses WHERE reblog_of_id IS NOT NULL"), "it came too late")
+    sim.sometimes(not sim.database.rows("SELECT FROM statuses WHERE reblog_of_id IS NOT NULL"), "it came too late")
 
 
 # A cache that learns of no change is found within 12 runs.
@@ -126,9 +126,7 @@ async def test_one_boost_a_person_and_what_is_boosted_stays(sim: Simulation) -> 
 
     boosts = [
         row["id"]
-        for row in sim.run.database.rows(
-            "SELECT id FROM statuses WHERE reblog_of_id IS NOT NULL AND deleted_at IS NULL"
-        )
+        for row in sim.database.rows("SELECT id FROM statuses WHERE reblog_of_id IS NOT NULL AND deleted_at IS NULL")
     ]
     assert len(boosts) <= 1
     assert await dan.home() == boosts
@@ -154,12 +152,10 @@ async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
         go(vote, cyd, 1, 1.9, name="cyd")
     await sim.calm()
 
-    assert sim.run.database.rows(WRONG_POLLS) == []
+    assert sim.database.rows(WRONG_POLLS) == []
     assert await remembered(sim, asked.id) == stored(sim, asked.id)
-    voters = {row["account_id"] for row in sim.run.database.rows("SELECT account_id FROM poll_votes")}
-    told = [
-        row["account_id"] for row in sim.run.database.rows("SELECT account_id FROM notifications WHERE type = 'poll'")
-    ]
+    voters = {row["account_id"] for row in sim.database.rows("SELECT account_id FROM poll_votes")}
+    told = [row["account_id"] for row in sim.database.rows("SELECT account_id FROM notifications WHERE type = 'poll'")]
     assert sorted(told) == sorted({ada.id, *voters})
     for person in (bob, cyd):
         assert await flags_are_true(sim, person, asked.id)
@@ -183,10 +179,10 @@ async def test_votes_race_with_the_deletion_and_with_other_options(sim: Simulati
         for number, person in enumerate((bob, cyd)):
             go(try_all, person, Vote(asked.id, asked.poll_id or 0, (number,)), name=person.name)
         go(reconsider, name="ada")
-    assert sim.run.database.rows(WRONG_POLLS) == []
+    assert sim.database.rows(WRONG_POLLS) == []
     await sim.calm()
-    assert sim.run.database.rows(WRONG_POLLS) == []
-    assert sim.run.database.rows("SELECT FROM notifications") == []
+    assert sim.database.rows(WRONG_POLLS) == []
+    assert sim.database.rows("SELECT FROM notifications") == []
 
 
 # Promises that are not stored are found within 10 runs.
@@ -229,7 +225,7 @@ async def test_edits_race_with_fan_out_and_with_readers(sim: Simulation) -> None
     await sim.calm()
 
     assert await remembered(sim, id) == stored(sim, id)
-    states = sim.run.database.rows("SELECT text FROM status_edits ORDER BY id")
+    states = sim.database.rows("SELECT text FROM status_edits ORDER BY id")
     assert [row["text"] for row in states] == texts
     for stream in (near, public):
         said = [text for of, text in stream.said if of == id]

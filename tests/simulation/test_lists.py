@@ -36,7 +36,7 @@ async def test_an_account_that_is_unfollowed_while_it_is_added_to_a_list_does_no
         go(post, ada, name="ada")
     await sim.calm()
 
-    assert sim.run.database.rows(MEMBERS, mine.id) == []
+    assert sim.database.rows(MEMBERS, mine.id) == []
     assert await page(sim, bob, mine.id) == []
     assert await bob.home() == bob.belongs_at_home()
 
@@ -48,7 +48,7 @@ async def test_what_an_exclusive_list_kept_from_home_is_no_news_there_later(sim:
     mine = await bob.insist(CreateList("mine", "list", exclusive=True))
     await bob.attempt(AddToList(bob.id, (ada.id,)), list_address(mine.id))
     await sim.calm()
-    is_listed = sim.run.database.rows(MEMBERS, mine.id) != []  # false if the app was not answered
+    is_listed = sim.database.rows(MEMBERS, mine.id) != []  # false if the app was not answered
     stream = await bob.stream()
     kept = [await ada.publish(f"number {number}") for number in range(3)]
     await trio.sleep(SETTLED.total_seconds() + 1)
@@ -93,7 +93,7 @@ async def test_a_list_that_was_deleted_is_gone_for_its_readers_and_lets_its_memb
         go(post, ada, name="ada")
     await sim.calm()
 
-    assert sim.run.database.rows(EXCLUSIVE, mine.id) == []
+    assert sim.database.rows(EXCLUSIVE, mine.id) == []
     assert None not in seen[: len(seen) - seen.count(None)], "a list that is gone does not come back"
     assert await bob.home() == bob.belongs_at_home()
     sim.sometimes(None in seen, "a reader came too late")
@@ -105,14 +105,14 @@ async def test_two_devices_cannot_create_more_lists_than_an_account_may_have(sim
     (bob,) = await sim.people("bob")
     for number in range(LISTS - 1):
         one = List(sim.new_id(), bob.id, f"list {number}", "list", False, sim.run.clock.now())
-        sim.run.database.arrange(lists.insert, one, LISTS)
+        sim.database.arrange(lists.insert, one, LISTS)
 
     async with sim.together() as go:
         for device in ("phone", "laptop"):
             go(bob.attempt, CreateList(f"from the {device}", "list", exclusive=False), name=device)
     await sim.calm()
 
-    owned = [row["id"] for row in sim.run.database.rows(LISTS_OF, bob.id)]
+    owned = [row["id"] for row in sim.database.rows(LISTS_OF, bob.id)]
     assert len(owned) <= LISTS
     assert await page(sim, bob, owned[-1]) == []
     sim.sometimes(len(owned) == LISTS, "one of the two was created")

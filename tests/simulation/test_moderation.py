@@ -84,7 +84,7 @@ class Moderator:
         def begin(db: Connection) -> StaffAct:
             return StaffAct.of(sim.actors.actor_context, db, COMMAND_LINE)
 
-        await insist(sim, "staff", partial(run_act, sim.run.database, begin, do, self.target.id, what))
+        await insist(sim, "staff", partial(run_act, sim.database, begin, do, self.target.id, what))
         sim.actors.outbox.wake()
 
 
@@ -181,13 +181,13 @@ class Scene:
     async def account(self) -> accounts.Account:
         """Return ada's account as the cache has it, which is as the row is."""
         cached = await self.sim.actors.accounts.find(self.ada.id)
-        stored = self.sim.run.database.arrange(accounts.find_many, [self.ada.id])
+        stored = self.sim.database.arrange(accounts.find_many, [self.ada.id])
         assert cached is not None
         assert cached == stored[self.ada.id]
         return cached
 
     def _ids(self, query: str) -> set[int]:
-        return {row["id"] for row in self.sim.run.database.rows(query, self.ada.id)}
+        return {row["id"] for row in self.sim.database.rows(query, self.ada.id)}
 
 
 async def begun(sim: Simulation) -> Scene:
@@ -269,7 +269,7 @@ async def test_a_disabled_user_publishes_nothing(sim: Simulation) -> None:
     stored: list[tuple[int, ...]] = []
 
     def counts() -> tuple[int, ...]:
-        return tuple(len(sim.run.database.rows(query, ada.id)) for query in (STATUSES, MEDIA, SCHEDULED))
+        return tuple(len(sim.database.rows(query, ada.id)) for query in (STATUSES, MEDIA, SCHEDULED))
 
     async def about_its_time() -> None:
         moment = at + sim.run.random.choice(MEETING)

@@ -24,7 +24,7 @@ async def act(person: Person, action: Action) -> None:
 
 def open_requests(sim: Simulation, person: Person) -> tuple[int, ...]:
     """Return the requests that the API would show."""
-    found = sim.run.database.arrange(notification_requests.page, person.id, Page(9))
+    found = sim.database.arrange(notification_requests.page, person.id, Page(9))
     return tuple(request.id for request in found)
 
 
@@ -80,7 +80,7 @@ async def test_a_policy_changes_amid_mentions(sim: Simulation) -> None:
         go(change, name="ada")
     await sim.calm()
 
-    rows = sim.run.database.rows(MENTIONS)
+    rows = sim.database.rows(MENTIONS)
     shown = {row["status_id"]: row["id"] for row in rows if not row["filtered"]}
     hidden = {row["status_id"]: row["id"] for row in rows if row["filtered"]}
     assert set(surely["accept"]) <= shown.keys()
@@ -103,7 +103,7 @@ async def test_a_request_is_accepted_amid_mentions(sim: Simulation) -> None:
     later = await mentioned_amid(sim, ada, bob, 4, AcceptNotificationRequests(open_requests(sim, ada)))
 
     assert open_requests(sim, ada) == ()
-    page = sim.run.database.arrange(notifications.page, ada.id, Page(9))
+    page = sim.database.arrange(notifications.page, ada.id, Page(9))
     assert [one.status_id for one in page] == bob.published[::-1]
     assert not any(one.filtered for one in page)
     assert stream.cuts or stream.merges > 0
@@ -120,10 +120,10 @@ async def test_a_request_is_dismissed_amid_mentions(sim: Simulation) -> None:
     await bob.publish("@ada first")
     later = await mentioned_amid(sim, ada, bob, 3, DismissNotificationRequests(open_requests(sim, ada)))
 
-    left = [row["status_id"] for row in sim.run.database.rows(MENTIONS)]
+    left = [row["status_id"] for row in sim.database.rows(MENTIONS)]
     assert bob.published[0] not in left
     assert set(later) <= set(left)
-    assert sim.run.database.rows(WITHOUT_REQUEST) == []
+    assert sim.database.rows(WITHOUT_REQUEST) == []
     assert len(open_requests(sim, ada)) == bool(left)
     assert stream.notified == []
     sim.sometimes(bool(later), "a mention came after the dismissal")

@@ -73,8 +73,8 @@ class Scene:
             bob.has_followed(person)
         sim.sign_in([bob])
         now = sim.run.clock.now()
-        sim.run.database.arrange(lists.insert, self.list, 1)
-        sim.run.database.arrange(
+        sim.database.arrange(lists.insert, self.list, 1)
+        sim.database.arrange(
             lists.add, self.list.id, [ada.id, self.gail.id], [sim.new_id(), sim.new_id()], now
         )  # fmt: skip
 
@@ -196,7 +196,7 @@ class Case:
 
 async def remove_filters(scene: Scene) -> None:
     """Delete the filters by their ids."""
-    for row in scene.sim.run.database.rows("SELECT id FROM filters"):
+    for row in scene.sim.database.rows("SELECT id FROM filters"):
         await scene.bob.insist(DeleteFilter(row["id"]))
 
 
@@ -205,13 +205,13 @@ async def limit(scene: Scene, severity: Any) -> None:
 
 
 async def lift(scene: Scene) -> None:
-    for row in scene.sim.run.database.rows("SELECT id FROM blocked_domains"):
+    for row in scene.sim.database.rows("SELECT id FROM blocked_domains"):
         await by_staff(scene, LiftDomainBlock(COMMAND_LINE, row["id"]))
 
 
 async def revoke(scene: Scene) -> None:
     """Revoke bob's token in the rows, and tell of it as the endpoint does."""
-    database = scene.sim.run.database
+    database = scene.sim.database
     hashes = database.arrange(sessions.revoke_tokens, scene.bob.id, scene.sim.run.clock.now())
     await scene.sim.actors.facts.apply([RevokedToken(one) for one in hashes])
 

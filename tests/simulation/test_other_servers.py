@@ -78,7 +78,7 @@ async def test_fifty_working_servers_have_each_post_at_once(sim: Simulation) -> 
 @simulation(seeds=1, strategies=ONE, faults=0, world=with_servers)
 async def test_one_that_hangs_among_fifty_delays_no_other(sim: Simulation) -> None:
     assert await slowest(sim, "h7.example") <= 0.5
-    assert sim.run.database.rows(WAITING)[0]["number"] == POSTS, "which wait for the one that hangs"
+    assert sim.database.rows(WAITING)[0]["number"] == POSTS, "which wait for the one that hangs"
     sim.answers.clear()
     await sim.actors.hosts.note_request_from("h7.example")
     await all_delivered(sim)
@@ -98,7 +98,7 @@ async def test_a_server_that_fails_is_left_alone_and_has_everything_when_it_is_b
     await trio.sleep(3600)
     assert sim.logged("host.left_alone", host="b.example")
     assert len(asked) <= 25, "pauses double"
-    (host,) = sim.run.database.rows("SELECT * FROM hosts")
+    (host,) = sim.database.rows("SELECT * FROM hosts")
     assert (host["host"], host["error"]) == ("b.example", "the host answered 503")
     assert host["failures"] == len(asked)
     del sim.answers["b.example"]
@@ -108,7 +108,7 @@ async def test_a_server_that_fails_is_left_alone_and_has_everything_when_it_is_b
     ids = [int(one.activity["object"]["id"].rpartition("/")[2]) for one in sim.delivered]
     assert ids == posts, "in the order of their author"
     assert sim.delivered[-1].at - back <= 2, "what waited was sent when the host was heard from"
-    (host,) = sim.run.database.rows("SELECT * FROM hosts")
+    (host,) = sim.database.rows("SELECT * FROM hosts")
     assert (host["failures"], host["closed_until"], host["error"]) == (0, None, None)
     assert sim.logged("host.back", host="b.example")
 
@@ -204,7 +204,7 @@ async def test_a_server_that_reads_the_other_kind_of_signature_is_remembered(sim
     await ada.publish()
     await all_delivered(sim)
     assert seen == ["cavage", "rfc9421", "rfc9421"]
-    assert sim.run.database.rows("SELECT signature_scheme FROM hosts")[0]["signature_scheme"] == "rfc9421"
+    assert sim.database.rows("SELECT signature_scheme FROM hosts")[0]["signature_scheme"] == "rfc9421"
 
 
 @simulation(seeds=1, faults=0, world=with_servers)
@@ -229,7 +229,7 @@ async def test_a_domain_that_was_blocked_gets_nothing_more_not_even_what_waited(
         await act.write_promises()
 
     for domain in ("b.example", "c.example"):
-        sim.run.database.arrange(block, domain)
+        sim.database.arrange(block, domain)
     await sim.actors.blocks.reload()
     await trio.sleep(5)
     await ada.publish()
@@ -243,7 +243,7 @@ async def test_after_two_days_a_delivery_is_given_up(sim: Simulation) -> None:
     sim.answers["b.example"] = answers(500)
     await ada.publish()
     await trio.sleep(2)
-    sim.run.database.arrange(age, DELIVERIES.give_up_after or timedelta.max)
+    sim.database.arrange(age, DELIVERIES.give_up_after or timedelta.max)
     await all_delivered(sim)
     assert not sim.delivered
     assert sim.logged("outbox.given_up", effect="delivery") == 1

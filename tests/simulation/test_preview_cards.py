@@ -21,7 +21,7 @@ async def all_fetched(sim: Simulation) -> None:
     """Wait until every page was fetched or given up."""
 
     def nothing_waits() -> bool:
-        return not sim.run.database.rows("SELECT FROM outbox WHERE kind IN ('preview', 'card', 'edit')")
+        return not sim.database.rows("SELECT FROM outbox WHERE kind IN ('preview', 'card', 'edit')")
 
     await Eventually(nothing_waits, "every page is fetched", within=HOURS).wait_until_true()
     await sim.calm()
@@ -58,7 +58,7 @@ async def test_every_status_gets_the_card_of_its_link(sim: Simulation) -> None:
         go(publish, bob, name="bob")
         go(ada.publish, f"see {CAKE}", name="ada again")
     await all_fetched(sim)
-    statuses = {row["id"]: row["text"] for row in sim.run.database.rows("SELECT id, text FROM statuses")}
+    statuses = {row["id"]: row["text"] for row in sim.database.rows("SELECT id, text FROM statuses")}
     assert len(statuses) == 3
     for status, text in statuses.items():
         assert f"see {await card_of(sim, status)}" == text
@@ -86,7 +86,7 @@ async def test_edits_and_deletions_race_with_the_page(sim: Simulation) -> None:
     assert await card_of(sim, bare) is None
     if not stream.cuts:
         assert (stream.cards[moved], stream.cards[bare]) == (CAKE, None), "what the stream has shown last"
-    attached = [row["status_id"] for row in sim.run.database.rows("SELECT status_id FROM status_cards")]
+    attached = [row["status_id"] for row in sim.database.rows("SELECT status_id FROM status_cards")]
     assert attached == [moved]
     sim.sometimes(began == 0 and TEA in sim.visits, "the first page came after its status was changed")
     sim.sometimes(TEA not in sim.visits, "the first page was never fetched")
@@ -102,7 +102,7 @@ async def test_the_next_process_fetches_what_a_dead_one_has_left(sim: Simulation
     await all_fetched(sim)
     (status,) = ada.published
     assert await card_of(sim, status) == TEA
-    cards = sim.run.database.rows("SELECT count(*) AS cards, count(DISTINCT url) AS pages FROM preview_cards")
+    cards = sim.database.rows("SELECT count(*) AS cards, count(DISTINCT url) AS pages FROM preview_cards")
     assert [tuple(row.values()) for row in cards] == [(1, 1)]
     sim.sometimes(len(sim.visits) > 1, "it died between the page and the row")
 
@@ -114,7 +114,7 @@ async def test_a_new_card_reaches_all_its_statuses(sim: Simulation) -> None:
     first = await ada.publish(f"see {TEA}")
     await all_fetched(sim)
     assert await card_of(sim, first) == TEA
-    sim.run.database.arrange(_age)
+    sim.database.arrange(_age)
     sim.titles[TEA] = "new"
     async with sim.together() as go:
         go(bob.publish, f"see {TEA}", name="bob")

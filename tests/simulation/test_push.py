@@ -53,7 +53,7 @@ async def all_sent(sim: Simulation) -> None:
     """Wait until every message was sent: a claim of a process that died lasts half a minute."""
 
     def nothing_waits() -> bool:
-        return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'push'")
+        return not sim.database.rows("SELECT FROM outbox WHERE kind = 'push'")
 
     await Eventually(nothing_waits, "every message is sent", within=300).wait_until_true()
     await sim.calm()
@@ -91,7 +91,7 @@ async def test_a_device_that_stays_hears_of_everything_and_one_that_left_of_noth
     after.append(await bob.publish("@ada"))
     await all_sent(sim)
 
-    mentions = {row["id"]: row["status_id"] for row in sim.run.database.rows(MENTIONS, ada.id)}
+    mentions = {row["id"]: row["status_id"] for row in sim.database.rows(MENTIONS, ada.id)}
     assert told(sim, on_tablet) == [*mentions], "all, and in order"
     assert not {mentions[id] for id in told(sim, on_phone)} & set(after)
     topics = {(one.topic, one.message["notification_id"]) for one in sim.pushed}
@@ -114,13 +114,11 @@ async def test_a_device_that_subscribes_again_is_one_device(sim: Simulation) -> 
         go(bob.publish, "@ada", name="bob")
     before = len(sim.pushed)
     await all_sent(sim)
-    ((newest, count),) = [
-        row.values() for row in sim.run.database.rows("SELECT max(id), count(*) FROM push_subscriptions")
-    ]
+    ((newest, count),) = [row.values() for row in sim.database.rows("SELECT max(id), count(*) FROM push_subscriptions")]
     assert count == 1
     status = await bob.publish("@ada once more")
     await all_sent(sim)
-    mentions = {row["status_id"]: row["id"] for row in sim.run.database.rows(MENTIONS, ada.id)}
+    mentions = {row["status_id"]: row["id"] for row in sim.database.rows(MENTIONS, ada.id)}
     latest = [one for one in sim.pushed if one.message["notification_id"] == mentions[status]]
     assert {one.subscription_id for one in latest} == {newest}
     sim.sometimes(before > 0, "the first message was sent at once")
@@ -142,7 +140,7 @@ async def test_what_was_promised_is_sent_by_the_process_that_comes_after(sim: Si
         go(bob.publish, "@ada", name="bob")
         go(die, name="machine")
     await all_sent(sim)
-    mentions = [row["id"] for row in sim.run.database.rows(MENTIONS, ada.id)]
+    mentions = [row["id"] for row in sim.database.rows(MENTIONS, ada.id)]
     assert len(mentions) == 1
     assert told(sim, subscription) == mentions
     sim.sometimes(len(sim.pushed) > 1, "it died between sending and knowing")

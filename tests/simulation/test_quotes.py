@@ -42,17 +42,17 @@ async def try_to_quote(person: Person, id: int, key: str = "once") -> int | None
 
 
 def states(sim: Simulation) -> dict[int, str]:
-    return {row["id"]: row["quote_state"] for row in sim.run.database.rows(QUOTES)}
+    return {row["id"]: row["quote_state"] for row in sim.database.rows(QUOTES)}
 
 
 async def check(sim: Simulation, original: int, streams: Sequence[Stream]) -> None:
     """Counts are right, and every reader sees each quote as the rows have it: on pages, and at last on streams."""
-    assert sim.run.database.rows(WRONG_COUNTS) == []
+    assert sim.database.rows(WRONG_COUNTS) == []
     stored = states(sim)
     for id in (original, *stored):
         shown = await insist(sim, "anybody", lambda id=id: sim.actors.statuses.show(id))
         if shown is not None:
-            (count,) = sim.run.database.rows("SELECT quotes FROM status_counts WHERE status_id = $1", id)
+            (count,) = sim.database.rows("SELECT quotes FROM status_counts WHERE status_id = $1", id)
             assert shown.status.quotes_count == count["quotes"]
             assert quote_state(shown, ANONYMOUS) == stored.get(id)
     for stream in streams:
@@ -87,7 +87,7 @@ async def test_quotes_race_with_a_change_of_the_policy(sim: Simulation) -> None:
     await sim.calm()
     assert states(sim) == {one: "accepted" for one in made if one is not None}
     await check(sim, id, [stream])
-    told = sim.run.database.rows("SELECT account_id, status_id FROM notifications WHERE type = 'quote'")
+    told = sim.database.rows("SELECT account_id, status_id FROM notifications WHERE type = 'quote'")
     assert [(row["account_id"], row["status_id"]) for row in told] == [(ada.id, one) for one in states(sim)]
     sim.sometimes(None in made, "the change was first")
     sim.sometimes(None not in made, "the quote was first")
@@ -112,9 +112,9 @@ async def test_streams_end_with_the_policy_that_is_stored(sim: Simulation) -> No
         go(change, name="ada's phone")
         go(edit, name="ada's laptop")
     await sim.calm()
-    stored = sim.run.database.rows("SELECT text, quote_policy FROM statuses WHERE id = $1", id)
+    stored = sim.database.rows("SELECT text, quote_policy FROM statuses WHERE id = $1", id)
     assert [tuple(row.values()) for row in stored] == [("two", "followers")]
-    assert sim.run.database.rows("SELECT count(*) AS states FROM status_edits")[0]["states"] == 2
+    assert sim.database.rows("SELECT count(*) AS states FROM status_edits")[0]["states"] == 2
     for stream in streams:
         if not stream.cuts:
             assert (stream.said[-1], stream.policies[id]) == ((id, "two"), "followers"), stream.name
@@ -172,11 +172,11 @@ async def test_quotes_race_with_a_block(sim: Simulation) -> None:
         go(try_to_quote, cyd, id, name="cyd")
     assert await try_to_quote(bob, id, "after") is None
     await sim.calm()
-    by_cyd = [row["id"] for row in sim.run.database.rows(QUOTES) if row["account_id"] == cyd.id]
+    by_cyd = [row["id"] for row in sim.database.rows(QUOTES) if row["account_id"] == cyd.id]
     assert states(sim) == {one: "accepted" if one in by_cyd else "revoked" for one in states(sim)}
     assert len(by_cyd) == 1
     await check(sim, id, streams)
-    told = sim.run.database.rows("SELECT from_account_id FROM notifications WHERE account_id = $1", ada.id)
+    told = sim.database.rows("SELECT from_account_id FROM notifications WHERE account_id = $1", ada.id)
     assert [row["from_account_id"] for row in told] == [cyd.id]
     sim.sometimes(None in made, "the block was first")
     sim.sometimes(None not in made, "the quote was first")

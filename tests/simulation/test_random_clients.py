@@ -136,6 +136,6 @@ async def settle_in(sim: Simulation, model: Model, nursery: trio.Nursery) -> lis
             person.has_followed(people[other % len(people)])
             model.fact("follows", number, other % len(people)).set(True)
         mine = List(sim.new_id(), person.id, "mine", "list", False, sim.run.clock.now())
-        sim.run.database.arrange(lists.insert, mine, 1)
+        sim.database.arrange(lists.insert, mine, 1)
         readers.append(Reader(sim, model, people, number, mine.id, nursery))
     return readers

@@ -35,7 +35,7 @@ async def test_a_bookmark_set_by_another_process_is_shown(sim: Simulation) -> No
     ada, bob = await sim.people("ada", "bob")
     status = await ada.publish()
     assert not (await flags(bob, status)).bookmarked
-    sim.run.database.arrange(bookmarks.insert, sim.new_id(), bob.id, status, sim.run.clock.now())
+    sim.database.arrange(bookmarks.insert, sim.new_id(), bob.id, status, sim.run.clock.now())
     await sim.actors.facts.apply([MarkedStatus(bob.id, status, bookmarked=True)], ELSEWHERE)
     assert (await flags(bob, status)).bookmarked
     assert not (await flags(ada, status)).bookmarked
@@ -46,8 +46,8 @@ async def test_a_conversation_muted_by_another_process_is_muted(sim: Simulation)
     (ada,) = await sim.people("ada")
     status = await ada.publish()
     assert not (await flags(ada, status)).muted
-    conversation = sim.run.database.rows(CONVERSATION, status)[0]["conversation_id"]
-    sim.run.database.arrange(conversation_mutes.insert, ada.id, conversation, sim.run.clock.now())
+    conversation = sim.database.rows(CONVERSATION, status)[0]["conversation_id"]
+    sim.database.arrange(conversation_mutes.insert, ada.id, conversation, sim.run.clock.now())
     await sim.actors.facts.apply([ChangedConversationMutes(ada.id)], ELSEWHERE)
     assert (await flags(ada, status)).muted
 
@@ -58,7 +58,7 @@ async def test_a_boost_deleted_by_another_process_is_no_boost_any_more(sim: Simu
     status = await ada.publish()
     boost = await bob.insist(Reblog(status))
     assert (await flags(bob, status)).reblogged
-    deleted = sim.run.database.arrange(deletions.soft_delete, boost, bob.id, sim.run.clock.now(), sim.new_id)
+    deleted = sim.database.arrange(deletions.soft_delete, boost, bob.id, sim.run.clock.now(), sim.new_id)
     assert deleted is not None
     await sim.actors.facts.apply([DeletedStatus(deleted)], ELSEWHERE)
     assert not (await flags(bob, status)).reblogged
@@ -69,7 +69,7 @@ async def test_a_domain_blocked_by_another_process_is_blocked(sim: Simulation) -
     (ada,) = await sim.people("ada")
     await ada.insist(PerspectiveOf())
     now = sim.run.clock.now()
-    sim.run.database.arrange(domain_blocks.insert, sim.new_id(), ada.id, "elsewhere.test", now)
+    sim.database.arrange(domain_blocks.insert, sim.new_id(), ada.id, "elsewhere.test", now)
     await sim.actors.facts.apply([ChangedDomainBlocks(ada.id, frozenset({"elsewhere.test"}))], ELSEWHERE)
     assert (await ada.insist(PerspectiveOf())).domain_blocks == {"elsewhere.test"}
 

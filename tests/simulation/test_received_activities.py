@@ -45,15 +45,15 @@ async def test_answers_to_a_request_open_a_follow_at_most_once(sim: Simulation) 
     asked = {"type": "Follow", "actor": f"{HERE}/ada", "object": bob.uri}
     await receive_at_once(sim, [act(mallory, "Accept", asked), act(bob, "Accept", asked, 1)])
     await all_applied(sim)
-    assert not sim.run.database.rows("SELECT FROM follows"), "nobody has asked"
+    assert not sim.database.rows("SELECT FROM follows"), "nobody has asked"
     await ada.follow(bob)
     await receive_at_once(sim, [act(mallory, "Accept", asked, 2), act(bob, "Accept", asked, 2)])
     await all_applied(sim)
-    rows = sim.run.database.rows("SELECT account_id, target_account_id FROM follows")
+    rows = sim.database.rows("SELECT account_id, target_account_id FROM follows")
     assert [tuple(row.values()) for row in rows] == [(ada.id, bob.id)]
     await sim.receive(act(bob, "Reject", asked, 3))
     await all_applied(sim)
-    assert not sim.run.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
+    assert not sim.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
 
 
 @sweep(faults=Budget(1, frozenset({Fault.CRASH_AFTER, Fault.LOST, Fault.DOUBT_DONE})), world=with_servers)
@@ -62,7 +62,7 @@ async def test_a_rejected_request_stays_rejected_also_if_it_was_put_aside(sim: S
     ada, bob = await sim.account("ada", locked=True), Foreigner(sim, "bob", "b.example")
 
     def asks() -> bool:
-        return bool(sim.run.database.rows("SELECT FROM follow_requests"))
+        return bool(sim.database.rows("SELECT FROM follow_requests"))
 
     for number in (1, 2):
         await sim.receive(act(bob, "Follow", f"{HERE}/ada", number))
@@ -80,17 +80,17 @@ async def test_a_late_rejection_of_a_request_that_was_undone_does_not_end_the_ne
     """Some servers answer the Undo of a Follow with a Reject, and name the Follow by its URI alone."""
     ada, bob = await sim.account("ada"), Foreigner(sim, "bob", "b.example")
     await ada.follow(bob)
-    (first,) = sim.run.database.rows("SELECT uri FROM follow_requests")
+    (first,) = sim.database.rows("SELECT uri FROM follow_requests")
     await ada.unfollow(bob)
     await ada.follow(bob)
     for number, named in enumerate((first["uri"], {"id": first["uri"], "type": "Follow", "actor": f"{HERE}/ada"})):
         await sim.receive(act(bob, "Reject", named, number))
         await all_applied(sim)
-        assert sim.run.database.rows("SELECT FROM follow_requests")
-    (second,) = sim.run.database.rows("SELECT uri FROM follow_requests")
+        assert sim.database.rows("SELECT FROM follow_requests")
+    (second,) = sim.database.rows("SELECT uri FROM follow_requests")
     await sim.receive(act(bob, "Reject", second["uri"], 2))
     await all_applied(sim)
-    assert not sim.run.database.rows("SELECT FROM follow_requests")
+    assert not sim.database.rows("SELECT FROM follow_requests")
 
 
 # The pinned run finds forgotten tombstones, which others may take 29 runs for.
@@ -130,11 +130,11 @@ async def test_replies_find_their_parent_in_every_order(sim: Simulation) -> None
     activities = [create(bob, first), create(cat, middle), create(bob, last)]
     await receive_at_once(sim, in_some_order(sim, activities))
     await all_applied(sim)
-    rows = {row["uri"]: row for row in sim.run.database.rows("SELECT * FROM statuses")}
+    rows = {row["uri"]: row for row in sim.database.rows("SELECT * FROM statuses")}
     assert rows[middle["id"]]["in_reply_to_id"] == rows[first["id"]]["id"]
     assert rows[last["id"]]["in_reply_to_id"] == rows[middle["id"]]["id"]
     assert {row["conversation_id"] for row in rows.values()} == {rows[first["id"]]["id"]}
-    counts = sim.run.database.rows("SELECT replies FROM status_counts ORDER BY replies")
+    counts = sim.database.rows("SELECT replies FROM status_counts ORDER BY replies")
     assert [row["replies"] for row in counts] == [0, 1, 1]
 
 
@@ -162,11 +162,11 @@ async def test_posts_from_before_a_follow_are_in_their_place_and_no_news(sim: Si
         go(fetch, name="what was there before")
         go(sim.receive, create(bob, note(bob, 9, cc=[])), name="what is new")
     await all_applied(sim)
-    rows = sim.run.database.rows("SELECT id, created_at FROM statuses ORDER BY id DESC")
+    rows = sim.database.rows("SELECT id, created_at FROM statuses ORDER BY id DESC")
     assert [row["created_at"] for row in rows] == sorted((row["created_at"] for row in rows), reverse=True)
     assert list(await ada.home()) == [row["id"] for row in rows]
     assert set(home.pushed) <= {rows[0]["id"]}, "only the new one is shown by streams"
-    assert not sim.run.database.rows("SELECT FROM notifications")
+    assert not sim.database.rows("SELECT FROM notifications")
 
 
 # In the pinned run the stream is cut, and its client reads a page, which has the old post too.
@@ -179,7 +179,7 @@ async def test_an_old_post_is_no_news(sim: Simulation) -> None:
     await sim.receive(create(bob, note(bob, 1, published=old, cc=[])))
     await sim.receive(create(bob, note(bob, 2, cc=[])))
     await all_applied(sim)
-    first, second = sim.run.database.rows("SELECT id FROM statuses ORDER BY uri")
+    first, second = sim.database.rows("SELECT id FROM statuses ORDER BY uri")
     assert first["id"] < second["id"]
     assert first["id"] not in home.pushed
     assert home.seen == [second["id"]] or home.cuts

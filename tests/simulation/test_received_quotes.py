@@ -43,7 +43,7 @@ async def test_the_quote_of_the_last_edit_stays_in_every_order(sim: Simulation) 
         if sim.run.seed % 2 == 0:
             go(ada.attempt, DeleteStatus(quoted[0].id), name="ada")
     await all_applied(sim)
-    (row,) = sim.run.database.rows("SELECT quote_of_id, quote_state FROM statuses WHERE NOT local")
+    (row,) = sim.database.rows("SELECT quote_of_id, quote_state FROM statuses WHERE NOT local")
     assert (row["quote_of_id"], row["quote_state"]) == (quoted[1].id, "accepted")
     counts = "SELECT quotes FROM status_counts WHERE status_id = $1"
-    assert [sim.run.database.rows(counts, one.id)[0]["quotes"] for one in quoted] == [0, 1]
+    assert [sim.database.rows(counts, one.id)[0]["quotes"] for one in quoted] == [0, 1]

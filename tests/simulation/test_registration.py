@@ -63,7 +63,7 @@ async def test_a_name_has_one_owner_and_every_owner_gets_a_mail(sim: Simulation)
 
     def nobody_is_half_made_or_left_without_a_mail() -> bool:
         arrived = {letter.to for letter in sim.mails}
-        return all(row["email"] in arrived for row in sim.run.database.rows(LEFT_ALONE))
+        return all(row["email"] in arrived for row in sim.database.rows(LEFT_ALONE))
 
     sim.always(nobody_is_half_made_or_left_without_a_mail)
 
@@ -76,7 +76,7 @@ async def test_a_name_has_one_owner_and_every_owner_gets_a_mail(sim: Simulation)
         go(attempt, "bob", "Eve@Example.org", name="bob")
     await sim.calm()
 
-    rows = sim.run.database.rows(USERS)
+    rows = sim.database.rows(USERS)
     assert 1 <= len(rows) <= 2  # bob and the laptop may both have been faster than the phone
     assert {user.account_id for user in made if user is not None} <= {row["account_id"] for row in rows}
     assert {letter.to for letter in sim.mails} == {row["email"] for row in rows}
@@ -107,13 +107,13 @@ async def test_every_link_that_arrived_confirms_and_asking_again_brings_another(
         if letter.to == "eve@example.org":
             assert await ask(ConfirmEmail(hash_of(secret_in(letter)))) is None, "the address is another one now"
     assert await ask(ConfirmEmail(hash_of("guessed"))) is None
-    assert not any(row["confirmed"] for row in sim.run.database.rows(USERS))
+    assert not any(row["confirmed"] for row in sim.database.rows(USERS))
 
     async with sim.together() as go:
         for who in ("scanner", "eve"):
             go(ask, ConfirmEmail(hash_of(secret_in(newest))), name=who)
     assert await ask(ConfirmEmail(hash_of(secret_in(newest)))) is False
-    (row,) = sim.run.database.rows(USERS)
+    (row,) = sim.database.rows(USERS)
     assert row["confirmed"]
     account = await insist(sim, "bob", lambda: sim.actors.accounts.find(eve.account_id))
     assert account is not None

@@ -417,12 +417,12 @@ async def test_a_mail_server_that_takes_nothing_delays_no_announcement(sim: Simu
         patch.setattr(Server, "_carry", hang)
         await sim.stop()
         await sim.start()
-        sim.run.database.arrange(sim.actors.outbox.promise, letters, Origin("test"))
+        sim.database.arrange(sim.actors.outbox.promise, letters, Origin("test"))
         sim.actors.outbox.wake(MAIL)
         await trio.sleep(1)
         assert len(taking) == MAIL.workers
         before = sim.late
-        sim.run.database.arrange(sim.actors.outbox.promise, [files_unused(["a.png"])], Origin("test"))
+        sim.database.arrange(sim.actors.outbox.promise, [files_unused(["a.png"])], Origin("test"))
         await trio.sleep(1.5)
         assert sim.late == before + 1
         await sim.kill()
@@ -450,7 +450,7 @@ async def test_facts_that_a_turn_has_published_since_the_relay_looked_are_not_pu
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(registry.KINDS, kind, replace(registry.KINDS[kind], execute=note))
         patch.setattr(outbox, "claim", claim)
-        sim.run.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
+        sim.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
         server.wake()
         await sim.calm()
     assert told == [effects[0].id]

@@ -9,4 +9,4 @@ async def test_a_promise_for_later_may_wait_at_the_end_of_a_scenario(sim: Simula
     ada, bob = await sim.people("ada", "bob")
     await ada.mute(bob, seconds=7 * 24 * 3600)
     await sim.calm()
-    assert sim.run.database.rows("SELECT FROM outbox")
+    assert sim.database.rows("SELECT FROM outbox")

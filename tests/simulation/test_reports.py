@@ -31,7 +31,7 @@ LATER = "SELECT now() + interval '1 year' AS later"
 
 async def moderators(sim: Simulation, *names: str) -> list[Person]:
     people = await sim.people(*names)
-    sim.run.database.arrange(_promote, [one.id for one in people])
+    sim.database.arrange(_promote, [one.id for one in people])
     return list(people)
 
 
@@ -54,9 +54,9 @@ def moderate(sim: Simulation, mod: Person, target: Person, action: Action) -> Ca
 
 def sweep(sim: Simulation) -> list[int]:
     """Erase what was deleted at any time. Return the statuses that are left."""
-    later = sim.run.database.rows(LATER)[0]["later"]
-    sim.run.database.arrange(expiry.STATUSES.run, later, 100)
-    return [row["id"] for row in sim.run.database.rows(STATUSES)]
+    later = sim.database.rows(LATER)[0]["later"]
+    sim.database.arrange(expiry.STATUSES.run, later, 100)
+    return [row["id"] for row in sim.database.rows(STATUSES)]
 
 
 @simulation(seeds=20, at_most=40, faults=3, world=with_mail)
@@ -75,16 +75,16 @@ async def test_a_status_that_is_reported_and_deleted_at_once_is_kept_if_the_repo
         go(bob.delete, status, name="bob")
     await sim.calm()
 
-    stored = sim.run.database.rows(REPORTS)
+    stored = sim.database.rows(REPORTS)
     assert len(stored) >= (0 if isinstance(outcome[0], Refused) else 1)
     assert sweep(sim) == ([status] if stored else [])
-    assert len(sim.run.database.rows(TOLD, mod.id)) == bool(stored)
+    assert len(sim.database.rows(TOLD, mod.id)) == bool(stored)
     assert len(stream.notified) <= bool(stored), "a stream that was cut misses it"
     sim.sometimes(bool(stream.notified), "the stream showed it")
     sim.sometimes(bool(stored), "the report was first")
     sim.sometimes(not stored, "the deletion was first")
     for report in stored:
-        sim.run.database.arrange(reports.close, report["id"], mod.id, sim.run.clock.now())
+        sim.database.arrange(reports.close, report["id"], mod.id, sim.run.clock.now())
     assert sweep(sim) == []
 
 
@@ -101,15 +101,15 @@ async def test_no_report_from_before_an_action_stays_open(sim: Simulation, actio
     await sim.calm()
 
     suspended = "SELECT coalesce(suspended_at, silenced_at) AS at FROM accounts WHERE id = $1"
-    assert sim.run.database.rows(suspended, bob.id)[0]["at"] is not None
-    stored = sim.run.database.rows(REPORTS)
+    assert sim.database.rows(suspended, bob.id)[0]["at"] is not None
+    stored = sim.database.rows(REPORTS)
     still_open = [row for row in stored if row["action_taken_at"] is None]
     if action == "suspend":
         assert still_open == []
     sim.sometimes(len(stored) > len(still_open), "a report was resolved by the action")
-    told = sim.run.database.rows(TOLD, mod.id)
+    told = sim.database.rows(TOLD, mod.id)
     # Without an answer the moderator acts again, so that an action may have been committed twice.
-    acts = len(sim.run.database.rows("SELECT id FROM strikes"))
+    acts = len(sim.database.rows("SELECT id FROM strikes"))
     assert len(told) <= 1 + (acts if action == "silence" else 0), "once before each action, once after the last"
 
 
@@ -118,7 +118,7 @@ async def test_of_two_moderators_the_first_resolves_and_each_act_is_logged_once(
     ada, bob = await sim.people("ada", "bob")
     mods = await moderators(sim, "mod", "chief")
     report = await ada.insist(FileReport(bob.id))
-    stored = sim.run.database.rows(REPORTS)
+    stored = sim.database.rows(REPORTS)
 
     async with sim.together() as go:
         for mod in mods:
@@ -126,11 +126,11 @@ async def test_of_two_moderators_the_first_resolves_and_each_act_is_logged_once(
             go(mod.insist, AssignReport(Staff(mod.id, mod.name), report.id, mod.id), name=f"{mod.name} takes it")
     await sim.calm()
 
-    row = next(row for row in sim.run.database.rows(REPORTS) if row["id"] == report.id)
-    logged = [(one["action"], one["actor_id"]) for one in sim.run.database.rows(LOGGED)]
+    row = next(row for row in sim.database.rows(REPORTS) if row["id"] == report.id)
+    logged = [(one["action"], one["actor_id"]) for one in sim.database.rows(LOGGED)]
     assert [by for action, by in logged if action == "resolve"] == [row["action_taken_by_account_id"]]
     assert [by for action, by in logged if action == "assign"][-1] == row["assigned_account_id"]
     sim.sometimes(row["action_taken_by_account_id"] != mods[0].id, "the second was faster")
     reopened = await mods[0].insist(ReopenReport(Staff(mods[0].id, "mod"), report.id))
     assert (reopened.action_taken_at, reopened.action_taken_by_account_id) == (None, None)
-    assert len(stored) == len(sim.run.database.rows(REPORTS))
+    assert len(stored) == len(sim.database.rows(REPORTS))

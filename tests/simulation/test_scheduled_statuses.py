@@ -46,7 +46,7 @@ class Scene:
 
     def places(self) -> tuple[int, int]:
         """How many are scheduled, how many published."""
-        (row,) = self.sim.run.database.rows(PLACES)
+        (row,) = self.sim.database.rows(PLACES)
         return row["waiting"], row["published"]
 
     async def watch(self) -> None:
@@ -69,11 +69,11 @@ class Scene:
         """What is published when all is over; later when it may have been moved."""
         await self.until(self.at + (2 * AHEAD if moved else timedelta(0)))
         await self.sim.calm()
-        published = [row["id"] for row in self.sim.run.database.rows("SELECT id FROM statuses")]
+        published = [row["id"] for row in self.sim.database.rows("SELECT id FROM statuses")]
         assert self.places() == (0, len(published)), "what is due does not wait"
         assert await self.bob.home() == published
         assert self.stream is None or self.stream.seen == published
-        told = self.sim.run.database.rows("SELECT status_id FROM notifications")
+        told = self.sim.database.rows("SELECT status_id FROM notifications")
         assert [row["status_id"] for row in told] == published
         return published
 

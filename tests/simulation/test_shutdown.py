@@ -35,7 +35,7 @@ async def test_a_shutdown_leaves_no_asker_without_an_answer(sim: Simulation) -> 
     assert sim.logged("child.stopped") == children
     if Fault.AWAY not in {point.fault for point in sim.run.faults.struck}:
         assert sim.logged("child.stopped", decision="in order") == children
-    stored = {row["id"] for row in sim.run.database.rows("SELECT id FROM statuses")}
+    stored = {row["id"] for row in sim.database.rows("SELECT id FROM statuses")}
     assert set(answered) <= stored
     sim.sometimes("Stopping" in refused, "an asker was told that the server stops")
     sim.sometimes(len(answered) in range(1, 6), "some were answered and some were not")
@@ -65,6 +65,6 @@ async def test_a_killed_server_forgets_nothing_that_it_said(sim: Simulation) -> 
         go(kill, name="SIGKILL")
     await sim.calm()
 
-    assert len(sim.run.database.rows("SELECT FROM statuses")) == 3
+    assert len(sim.database.rows("SELECT FROM statuses")) == 3
     assert await bob.home() == bob.belongs_at_home() == ada.published[::-1]
     assert stream.cuts

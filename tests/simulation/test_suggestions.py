@@ -12,7 +12,7 @@ from troupe.supervision.testing.stage import Person, Simulation, insist, stage
 async def suggested(sim: Simulation, viewer: Person) -> list[int]:
     """The accounts that the API would suggest."""
     perspective = await viewer.insist(PerspectiveOf())
-    suggestions = Suggestions(sim.run.database, sim.run.clock)
+    suggestions = Suggestions(sim.database, sim.run.clock)
     found = await insist(sim, viewer.name, lambda: suggestions.find(viewer.id, perspective))
     return [one.account_id for one in found]
 

@@ -63,7 +63,7 @@ async def test_a_node_that_is_alone_owns_all_shards_in_a_new_epoch(dsn: str) -> 
 
 
 async def nodes(db: Connection) -> list[tuple[object, ...]]:
-    return [tuple(row.values()) for row in await db.fetch("SELECT name, incarnation, lane FROM nodes")]
+    return [tuple(row.values()) for row in await db.fetch("SELECT name, incarnation, number FROM nodes")]
 
 
 def test_an_account_has_one_shard_for_ever() -> None:

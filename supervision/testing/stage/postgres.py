@@ -29,9 +29,11 @@ from ....storage.engine.embedded import enter
 from ....storage.engine.term import upgrade
 from ....storage.outbox import DueEffect
 from ..lockstep import Lockstep, LockstepDatabase
+from ..overlapping import Sessions
 from ..run import Run
 
 SECOND = "second"  # the name of the second database
+OVERLAPPING = "overlapping"
 DEADLINE = 60.0  # seconds of real time: a statement that hangs must not hang the test
 
 
@@ -50,6 +52,21 @@ def second_sandbox() -> Lockstep:
     second = urlunsplit(first._replace(path=f"/{SECOND}"))
     upgrade(second)
     return _lockstep(second)
+
+
+@functools.cache
+def overlapping_sessions() -> Sessions:
+    """The sessions that all simulations with overlapping transactions share, on a database of their own."""
+    dsn = _server_dsn()
+    sandbox().block(_create(dsn, OVERLAPPING))
+    own = urlunsplit(urlsplit(dsn)._replace(path=f"/{OVERLAPPING}"))
+    upgrade(own)
+    sessions = Sessions(
+        lambda: connect(own, application_name="simulation", deadline=DEADLINE),
+        unavailable=Unavailable, doubtful=Doubtful,
+    )  # fmt: skip
+    atexit.register(sessions.close)
+    return sessions
 
 
 @functools.cache

@@ -225,6 +225,7 @@ class SimulatedServer:
     async def start(self) -> None:
         """Start the server. After `stop` or `kill` it is a new process that has only the rows."""
         if self._stopped.is_set():
+            self.database.restore()
             self._build()
         await self._nursery.start(self._live)
         self.running.set()
@@ -240,6 +241,7 @@ class SimulatedServer:
         self.running = trio.Event()
         if self._api is not None:
             self._api.hang_up()
+        self.database.cut()
         self._life.cancel()
         await self._stopped.wait()
 

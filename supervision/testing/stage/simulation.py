@@ -35,7 +35,8 @@ from ....storage.users import NewUser
 from ..run import Eventually, Go, Predicate, Run
 from .patience import insist
 from .people import PAGE, Person, sign_in
-from .server import ServerPlace, SimulatedServer
+from .postgres import overlapping_sessions
+from .server import DOMAIN, ServerPlace, SimulatedServer
 from .stream import Stream
 
 # Virtual seconds after the last effect in which a late crash, or a late retry, shows.
@@ -65,17 +66,21 @@ async def stage(
     previews: bool = False,
     deliveries: bool = False,
     loaders: bool = False,
+    overlapping: bool = False,
 ) -> AsyncGenerator[Simulation]:
     """The world of a scenario about the server: every actor, and no accounts yet. Actors sleep after `idle` seconds.
 
     With `mail` the mail sender runs too, with `push` there is a push service, with `previews` there are pages to link
     to, with `deliveries` there are other servers, with `loaders` the blocks and the custom emoji are read again after a
-    read that was lost; other scenarios would only be slower.
+    read that was lost; other scenarios would only be slower. With `overlapping` each statement is a step, so that
+    transactions overlap, wait for each other, and may be cut in their middle.
     """
+    place = ServerPlace(DOMAIN, run.open_overlapping(overlapping_sessions)) if overlapping else None
     async with trio.open_nursery() as nursery:
         sim = Simulation(
-            run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, loaders=loaders
-        )
+            run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, loaders=loaders,
+            place=place,
+        )  # fmt: skip
         await sim.start()
         yield sim
         await sim.stop()

@@ -191,7 +191,7 @@ class Audit:
             raise Broken(f"{more.pop()} is so, and nobody made it so")
 
     def _rows(self, query: str) -> list[list[Any]]:
-        return [list(row.values()) for row in self._sim.run.database.rows(query)]
+        return [list(row.values()) for row in self._sim.database.rows(query)]
 
     # Pages
 

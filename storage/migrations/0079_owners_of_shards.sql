@@ -5,7 +5,7 @@
 CREATE TABLE nodes (
     name         text PRIMARY KEY CHECK (name ~ '^[a-z0-9-]{1,16}$'),
     incarnation  bigint NOT NULL CHECK (incarnation > 0),       -- the term in which the process has started
-    lane         smallint NOT NULL UNIQUE CHECK (lane BETWEEN 0 AND 62),  -- of its ids; commands use lane 63
+    number       smallint NOT NULL UNIQUE CHECK (number BETWEEN 0 AND 62),  -- in its ids; commands have 63
     address      text CHECK (length(address) <= 255),           -- where other nodes reach it; null: it has no others
     lease_until  timestamptz,                                   -- null: it holds the term, and is alone
     draining     boolean NOT NULL DEFAULT false,

@@ -1,0 +1,434 @@
+"""Real PostgreSQL under the seeded scheduler, with transactions that overlap.
+
+`lockstep.py` makes a transaction one step, which is cheap and hides what two transactions do to each other. Here each
+statement is a step. The transactions of a run have sessions of their own and commit for real, so that rows are locked,
+statements wait, and two transactions may wait for each other. All tables are emptied before each run.
+
+A statement that waits for a lock parks its task, and its PostgreSQL process is stopped (SIGSTOP). After each COMMIT and
+ROLLBACK, which may release locks, the stopped processes go on one after the other, in the order in which they began to
+wait, until each has an answer or waits again. So no two processes of PostgreSQL ever race for a row, and a seed decides
+everything. PostgreSQL's own search for deadlocks depends on real time and is turned off: the statement that closes a
+circle is cancelled in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import trio
+
+from .direct_connection import BlockingSocket, DirectConnection, DirectLoop
+from .faults import Fault, Faults
+from .lockstep import LockstepDatabase, SqlConnection, work_name
+from .scheduler import Outside
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SESSIONS = 5  # that work at the same time, as connections of a small pool
+TRIES = 3  # of a transaction that another one has pushed aside, as in the production pool
+RETRIABLE = {"40001", "40P01"}  # serialization failures and deadlocks
+CANCELED = "57014"
+LOOK = 0.001  # seconds of real time between two looks whether a statement has an answer or waits for a lock
+
+BLOCKERS = "SELECT pg_blocking_pids($1)"
+CANCEL = "SELECT pg_cancel_backend($1)"
+
+TABLES = """
+    SELECT c.oid::regclass::text AS name FROM pg_class c
+    WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND pg_relation_size(c.oid) > 0
+    ORDER BY name
+"""
+COLUMNS = """
+    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
+    WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
+"""
+SEQUENCES = "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'"
+
+Connecting = Callable[[], Coroutine[object, object, Any]]
+
+
+class Victim(Exception):
+    """Raised in the transaction that closed a circle of waits."""
+
+    sqlstate = "40P01"
+
+
+class Cut(Exception):
+    """Raised in the work of a process that was killed."""
+
+
+class Session:
+    """A connection whose statements are steps, and park their task while they wait for a lock."""
+
+    def __init__(self, sessions: Sessions, connecting: Coroutine[object, object, Any]) -> None:
+        self._sessions = sessions
+        self._loop = DirectLoop()
+        with Outside(), self._loop.ordinary():
+            connection: Any = self._loop.run_until_complete(connecting)
+            self._loop.run_until_complete(connection.execute("SET deadlock_timeout = '1h'"))
+        self.process: int = connection.get_server_pid()
+        self._socket = BlockingSocket(connection)
+        self._loop.receive = self._socket.receive
+        self._loop.wait = self._wait
+        self.connection = SteppedConnection(connection, self)
+        self.owner: OverlappingDatabase | None = None  # whose work runs here
+        self.parked: list[trio.lowlevel.Task] = []  # the task whose statement waits for a lock, if there is one
+        self._is_victim = False
+
+    async def step(self) -> None:
+        """Let other tasks run before a statement."""
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        if self.owner is not None and self.owner.is_cut:
+            raise Cut("the process was killed")
+
+    @contextmanager
+    def translated(self) -> Generator[None]:
+        """Raise Victim for the error of a statement that was cancelled to end a circle of waits."""
+        try:
+            yield
+        except Exception as error:
+            was_victim, self._is_victim = self._is_victim, False
+            if was_victim and getattr(error, "sqlstate", None) == CANCELED:
+                raise Victim("deadlock detected") from error
+            raise
+
+    def go_on(self) -> bool:
+        """Let the process go on until its statement has an answer, which wakes the task, or waits for a lock."""
+        self._signal(signal.SIGCONT)
+        if not self._has_answer():
+            self._signal(signal.SIGSTOP)
+            return False
+        trio.lowlevel.reschedule(self.parked.pop())
+        return True
+
+    def close(self) -> None:
+        self._signal(signal.SIGCONT)
+        with Outside(), self._loop.ordinary():
+            self._loop.run_until_complete(self.connection.close())
+        self._loop.close()
+
+    def _wait(self) -> Awaitable[None] | None:
+        return None if self._has_answer() else self._park()
+
+    def _has_answer(self) -> bool:
+        """Return True when the statement has an answer, False when it waits for a lock."""
+        while not self._socket.has_answer(LOOK):
+            if self._sessions.blockers_of(self):
+                return False
+        return True
+
+    async def _park(self) -> None:
+        self._sessions.waits += 1
+        if self._sessions.is_in_circle(self):
+            self._sessions.circles += 1
+            self._is_victim = True
+            self._sessions.cancel(self)
+            return
+        self._signal(signal.SIGSTOP)  # it sleeps, and holds none of the locks that PostgreSQL takes for moments
+        self.parked.append(trio.lowlevel.current_task())
+        self._sessions.parked.append(self)
+        await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
+
+    def _signal(self, signal: signal.Signals) -> None:
+        os.kill(self.process, signal)
+
+
+class SteppedConnection(DirectConnection):
+    """The connection of a session, as work uses it."""
+
+    # Any: asyncpg has no types.
+    def __init__(self, connection: Any, session: Session) -> None:
+        super().__init__(connection)
+        self._session = session
+
+    async def fetch(self, query: str, *args: object) -> list[Any]:
+        await self._session.step()
+        with self._session.translated():
+            return await super().fetch(query, *args)
+
+    async def fetchrow(self, query: str, *args: object) -> Any:
+        await self._session.step()
+        with self._session.translated():
+            return await super().fetchrow(query, *args)
+
+    async def execute(self, query: str, *args: object) -> str:
+        await self._session.step()
+        with self._session.translated():
+            return await super().execute(query, *args)
+
+
+class Sessions:
+    """The sessions on one database, and a session beside them that sees who waits for whom.
+
+    `connecting` opens a connection, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions.
+    """
+
+    def __init__(
+        self, connecting: Connecting, *, unavailable: type[Exception], doubtful: type[Exception], size: int = SESSIONS
+    ) -> None:
+        self.unavailable = unavailable
+        self.doubtful = doubtful
+        self.transactions = 0  # so far that may have changed rows
+        self.waits = 0  # of statements for locks, in this run
+        self.circles = 0  # of waits that were broken, in this run
+        self._loop = DirectLoop()
+        with Outside(), self._loop.ordinary():
+            connection: Any = self._loop.run_until_complete(connecting())
+        self._socket = BlockingSocket(connection)
+        self._loop.receive = self._socket.receive
+        self._observer = DirectConnection(connection)
+        self._sessions = [Session(self, connecting()) for _ in range(size)]
+        self._free = deque(self._sessions)
+        self.parked: list[Session] = []  # that wait for locks, in the order in which they began to
+        self._waiting: deque[trio.lowlevel.Task] = deque()
+        self._seeds = self._find_seeds()
+
+    # A run
+
+    @contextmanager
+    def run(self) -> Generator[None]:
+        """A simulated run, which begins with the rows of a new server."""
+        self._reset()
+        self.waits = self.circles = 0
+        self._free = deque(self._sessions)
+        self._waiting.clear()
+        yield
+
+    def _find_seeds(self) -> dict[str, str]:
+        """Copy the rows of a new server. Return the columns of each table that has some."""
+        seeds: dict[str, str] = {}
+        self.transact(lambda db: db.execute("CREATE SCHEMA seed"))
+        for name in self._filled():
+            seeds[name] = self.read(lambda db, name=name: db.fetchval(COLUMNS, name))
+            self.transact(lambda db, name=name: db.execute(f"CREATE TABLE seed.{name} AS TABLE public.{name}"))
+        return seeds
+
+    def _filled(self) -> list[str]:
+        return [row["name"] for row in self.read(lambda db: db.fetch(TABLES))]
+
+    def _reset(self) -> None:
+        names = self._filled()
+
+        async def reset(db: SqlConnection) -> None:
+            await db.execute("SET LOCAL session_replication_role = replica")
+            if names:
+                await db.execute(f"TRUNCATE {', '.join(names)} CASCADE")
+            for name, columns in self._seeds.items():
+                copy = f"INSERT INTO public.{name} ({columns}) SELECT {columns} FROM seed.{name}"  # noqa: S608 - names of the catalogue
+                await db.execute(copy)
+            await db.fetch(SEQUENCES)
+
+        self.transact(reset)
+
+    # Work outside of the schedule
+
+    def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T:
+        """Run `work` to its end in a transaction of the observer, while no other task runs."""
+
+        async def transaction() -> T:
+            await self._observer.execute("BEGIN")
+            try:
+                value = await work(self._observer)
+            except BaseException:
+                await self._observer.execute("ROLLBACK")
+                raise
+            await self._observer.execute("COMMIT" if commit else "ROLLBACK")
+            return value
+
+        self.transactions += 1
+        return self._at_once(transaction())
+
+    def read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
+        """Run `work` that only reads to its end, while no other task runs."""
+
+        async def reading() -> T:
+            return await work(self._observer)
+
+        return self._at_once(reading())
+
+    def _at_once(self, work: Coroutine[Any, object, T]) -> T:
+        try:
+            work.send(None)
+        except StopIteration as end:
+            return end.value
+        work.close()
+        raise RuntimeError("work outside of the schedule has waited for something else than PostgreSQL")
+
+    # Sessions
+
+    @asynccontextmanager
+    async def lent(self, owner: OverlappingDatabase) -> AsyncGenerator[Session]:
+        """A session for one piece of work. Callers wait in their order."""
+        while not self._free:
+            self._waiting.append(trio.lowlevel.current_task())
+            await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
+        session = self._free.popleft()
+        session.owner = owner
+        try:
+            yield session
+        finally:
+            session.owner = None
+            self._free.append(session)
+            if self._waiting:
+                trio.lowlevel.reschedule(self._waiting.popleft())
+
+    async def attempt(
+        self, session: Session, work: Callable[[SqlConnection], Awaitable[T]], begin: str, *, commit: bool = True
+    ) -> T:
+        """Run a transaction. With `commit=False` it is rolled back at its end."""
+        db = session.connection
+        try:
+            await db.execute(begin)
+            value = await work(db)
+            await session.step()
+        except BaseException:
+            await DirectConnection.execute(db, "ROLLBACK")  # no step: PostgreSQL does it when a process has died
+            self.released()
+            raise
+        await DirectConnection.execute(db, "COMMIT" if commit else "ROLLBACK")
+        self.transactions += 1
+        self.released()
+        return value
+
+    def released(self) -> None:
+        """Let parked statements go on that have got their locks."""
+        before: list[list[int]] = []
+        while before != (waits := [self.blockers_of(session) for session in self.parked]):
+            before = waits
+            self.parked = [session for session in self.parked if not session.go_on()]
+
+    def blockers_of(self, session: Session) -> list[int]:
+        return self.read(lambda db: db.fetchval(BLOCKERS, session.process))
+
+    def is_in_circle(self, session: Session) -> bool:
+        """True if the session waits for itself, directly or through others."""
+        by_process = {other.process: other for other in self._sessions}
+        seen: set[int] = set()
+        ahead = self.blockers_of(session)
+        while ahead:
+            process = ahead.pop()
+            if process == session.process:
+                return True
+            if process not in seen and process in by_process:
+                seen.add(process)
+                ahead += self.blockers_of(by_process[process])
+        return False
+
+    def cancel(self, session: Session) -> None:
+        self.read(lambda db: db.fetchval(CANCEL, session.process))
+
+    def close(self) -> None:
+        for session in self._sessions:
+            session.close()
+        with Outside(), self._loop.ordinary():
+            self._loop.run_until_complete(self._observer.close())
+        self._loop.close()
+
+
+class OverlappingDatabase(LockstepDatabase):
+    """The engine's Database for a simulated run, with transactions that overlap, and the faults of LockstepDatabase."""
+
+    def __init__(self, sessions: Sessions, faults: Faults, note: Callable[[str], None], label: str = "") -> None:
+        super().__init__(sessions, faults, note, label)
+        self._sessions = sessions
+        self.is_cut = False
+
+    @property
+    def waits(self) -> int:
+        """The number of statements of the run that have waited for a lock."""
+        return self._sessions.waits
+
+    @property
+    def circles(self) -> int:
+        """The number of circles of waits of the run, each broken by undoing a transaction, which was tried again."""
+        return self._sessions.circles
+
+    def cut(self) -> None:
+        """End all work, as the death of the process does. What is committed stays."""
+        self.is_cut = True
+
+    def restore(self) -> None:
+        """Take the work of the next process."""
+        self.is_cut = False
+
+    async def transact(
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a transaction, each statement of which is a step."""
+        name = self._label + work_name(work)
+
+        def bound(db: SqlConnection) -> Awaitable[T]:
+            return work(db, *args, **kwargs)
+
+        await self._reach(name)
+        if self._faults.strikes(Fault.LOST, name):
+            raise self._sessions.unavailable(f"{name}: connection lost before COMMIT")
+        value = await self._to_its_end(self._try, bound, name)
+        if self._faults.strikes(Fault.DOUBT_DONE, name):
+            raise self._sessions.doubtful(f"{name}: connection lost in COMMIT")
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return value
+
+    async def read(
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a read, each statement of which is a step."""
+        name = self._label + work_name(work)
+        await self._reach(name)
+        if self._faults.strikes(Fault.LOST, name):
+            raise self._sessions.unavailable(f"{name}: connection lost")
+
+        def reading(session: Session, name: str) -> Awaitable[T]:
+            return self._translated(work(session.connection, *args, **kwargs), name)
+
+        value = await self._to_its_end(reading, name)
+        self._note(f"has read: {name}")
+        await trio.lowlevel.cancel_shielded_checkpoint()
+        return value
+
+    async def _to_its_end(
+        self, work: Callable[Concatenate[Session, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run work on a session. It is not cancelled, as in the production pool: callers must know how it has ended."""
+        found: list[T] = []
+        with trio.CancelScope(shield=True):
+            async with self._sessions.lent(self) as session:
+                found.append(await work(session, *args, **kwargs))
+        return found[0]
+
+    async def _try(self, session: Session, work: Callable[[SqlConnection], Awaitable[T]], name: str) -> T:
+        if self._faults.strikes(Fault.CONFLICT, name):
+            await self._attempt(session, work, name, commit=False)
+        if self._faults.strikes(Fault.DOUBT_UNDONE, name):
+            await self._attempt(session, work, name, commit=False)
+            raise self._sessions.doubtful(f"{name}: connection lost in COMMIT")
+        for attempt in range(1, TRIES + 1):
+            try:
+                return await self._attempt(session, work, name)
+            except Exception as error:
+                if attempt == TRIES or getattr(error, "sqlstate", None) not in RETRIABLE:
+                    raise
+        raise AssertionError("a transaction is tried at least once")
+
+    async def _attempt(
+        self, session: Session, work: Callable[[SqlConnection], Awaitable[T]], name: str, *, commit: bool = True
+    ) -> T:
+        try:
+            value = await self._translated(self._sessions.attempt(session, work, "BEGIN", commit=commit), name)
+        except Exception as error:
+            self._note(f"has undone: {name}: {type(error).__name__}")
+            raise
+        self._note(f"has {'committed' if commit else 'undone'}: {name}")
+        return value
+
+    async def _translated(self, work: Awaitable[T], name: str) -> T:
+        try:
+            return await work
+        except Cut as cut:
+            raise self._sessions.unavailable(f"{name}: {cut}") from cut
