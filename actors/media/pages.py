@@ -12,23 +12,35 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from html import unescape
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Protocol, Self
 
+import lxml  # pyright: ignore[reportMissingTypeStubs]  # it has none
 import webencodings
-from lxml import etree as untyped  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]  # it has no types
 
 from ...storage.engine.json_values import is_list, is_object
 from .jobs import Job
 from .page_facts import LONGEST_ADDRESS, PageFacts, as_meant, has_letters
 
-etree = cast("Any", untyped)  # it has no types
+
+class PushParser(Protocol):
+    """A parser of lxml, which is given a document in parts."""
+
+    def feed(self, data: bytes) -> None: ...
+    def close(self) -> object: ...
+
+
+# From a module whose types pyright can't see.
+etree = import_module(".etree", lxml.__name__)
+new_parser: Callable[..., PushParser] = etree.HTMLParser
+EmptyDocument: type[Exception] = etree.XMLSyntaxError
 
 PRESCANNED = 16 * 1024  # bytes in which a page declares its encoding
 MOST_NAMED = 20  # declarations in these whose encodings are loaded
@@ -201,8 +213,8 @@ class PageParser:
     def read(cls, text: str) -> Self:
         """Return the reader of a page, which has read the whole text."""
         reader = cls()
-        parser = etree.HTMLParser(target=reader, encoding="utf-8")
-        with suppress(etree.XMLSyntaxError):  # nothing is in the page
+        parser = new_parser(target=reader, encoding="utf-8")
+        with suppress(EmptyDocument):  # nothing is in the page
             parser.feed(text.replace("\0", "").encode("utf-8", "replace"))
             parser.close()
         return reader

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from zlib import crc32
 
-import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
-
 from .database import Connection, Entering, NotOwner
 
 SHARDS = 256
@@ -76,6 +74,4 @@ async def take_all(db: Connection, node: str) -> Epochs:
 
 def moved(error: BaseException) -> NotOwner | None:
     """Return the error for a caller if another node owns the shard that a transaction has entered."""
-    if isinstance(error, asyncpg.PostgresError) and getattr(error, "sqlstate", None) == MOVED:
-        return NotOwner(str(error))
-    return None
+    return NotOwner(str(error)) if getattr(error, "sqlstate", None) == MOVED else None

@@ -13,9 +13,13 @@ import asyncio
 import select
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+from .scheduler import Outside
+
+T = TypeVar("T")
 
 ALL = 0  # rows that PostgreSQL is asked for
 NO_TIMEOUT = None  # PostgreSQL itself ends statements that take too long
@@ -184,6 +188,44 @@ class Statements:
         """`tags` are the names of the statements, and PostgreSQL's command tags for them."""
         self.request = b"".join(_bound(name.encode()) for name, _ in tags)
         self.answer = b"".join(_completed(tag.encode()) for _, tag in tags)
+
+
+class OpenedConnection:
+    """A connection with its loop and its socket. asyncpg opens it on the loop, which `prepare` may still use."""
+
+    def __init__(
+        self, connecting: Coroutine[object, object, object], prepare: Callable[[Any], Coroutine[object, object, object]]
+    ) -> None:
+        self._loop = loop = DirectLoop()
+        opened: Any = self.block(connecting)
+        self._prepared = self.block(prepare(opened))  # statements are closed with their objects
+        self.process: int = opened.get_server_pid()
+        self.socket = BlockingSocket(opened)
+        self.direct = DirectConnection(opened)
+        loop.receive = self.socket.receive
+
+    def wait_before_answers(self, wait: Wait) -> None:
+        """Have each statement await what `wait` returns, before it waits for its answer in the socket."""
+        self._loop.wait = wait
+
+    def block(self, work: Coroutine[object, object, T]) -> T:
+        """Run work of asyncio to its end while no other task runs."""
+        with Outside(), self._loop.ordinary():
+            return self._loop.run_until_complete(work)
+
+    def close(self) -> None:
+        self.block(self.direct.close())
+        self._loop.close()
+
+
+def at_once(work: Coroutine[object, None, T]) -> T:
+    """Run statements to their end while no other task runs: each statement waits for its answer in the socket."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value
+    work.close()
+    raise RuntimeError("work that must be done at once has waited for something else than PostgreSQL")
 
 
 def _bound(name: bytes) -> bytes:

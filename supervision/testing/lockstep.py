@@ -19,9 +19,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
 
-from .direct_connection import BlockingSocket, DirectConnection, DirectLoop, Statements
+from .direct_connection import OpenedConnection, Statements, at_once
 from .faults import Fault, Faults
-from .scheduler import Outside
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,49 +54,35 @@ class Lockstep:
     """
 
     def __init__(
-        self, connecting: Coroutine[object, object, Any], *, unavailable: type[Exception], doubtful: type[Exception]
+        self, connecting: Coroutine[object, object, object], *, unavailable: type[Exception], doubtful: type[Exception]
     ) -> None:
         self.unavailable = unavailable
         self.doubtful = doubtful
-        self._loop = DirectLoop()
-        connection: Any = self.block(connecting)
-        self._prepared = self.block(_prepare(connection))
-        self._socket = BlockingSocket(connection)
-        self._loop.receive = self._socket.receive
-        self._connection = DirectConnection(connection)
+        self._opened = OpenedConnection(connecting, _prepare)
+        self._connection = self._opened.direct
         self._runs = 0
         self.transactions = 0  # so far, also rolled-back transactions
 
     def block(self, work: Coroutine[object, object, T]) -> T:
         """Run work of asyncio to its end while no other task runs."""
-        with Outside(), self._loop.ordinary():
-            return self._loop.run_until_complete(work)
-
-    def _at_once(self, work: Coroutine[Any, object, T]) -> T:
-        """Run statements to their end while no other task runs: each statement waits for its answer in the socket."""
-        try:
-            work.send(None)
-        except StopIteration as end:
-            return end.value
-        work.close()
-        raise RuntimeError("a transaction has waited for something else than PostgreSQL")
+        return self._opened.block(work)
 
     @contextmanager
     def run(self) -> Generator[None]:
         """A simulated run, which is rolled back at its end."""
         self._runs += 1
         if self._runs % VACUUM_EVERY == 0:
-            self._at_once(self._connection.execute("VACUUM"))
-        self._at_once(self._connection.execute(BEGIN))
+            at_once(self._connection.execute("VACUUM"))
+        at_once(self._connection.execute(BEGIN))
         try:
             yield
         finally:
-            self._at_once(self._connection.execute("ROLLBACK"))
+            at_once(self._connection.execute("ROLLBACK"))
 
     def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T:
         """Run `work` in a savepoint of its own. With `commit=False` it is run and then rolled back."""
         self.transactions += 1
-        return self._at_once(self._transact(work, commit))
+        return at_once(self._transact(work, commit))
 
     async def _transact(self, work: Callable[[SqlConnection], Awaitable[T]], commit: bool) -> T:
         try:
@@ -106,14 +91,14 @@ class Lockstep:
             await self._connection.execute(UNDO)
             raise
         if commit:
-            self._socket.defer_answer(COMMIT)
+            self._opened.socket.defer_answer(COMMIT)
         else:
             await self._connection.execute(UNDO)
         return value
 
     def read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         """Run `work` that only reads: there is nothing to commit, and the savepoint is needed only if it fails."""
-        return self._at_once(self._read(work))
+        return at_once(self._read(work))
 
     async def _read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         try:
@@ -123,8 +108,7 @@ class Lockstep:
             raise
 
     def close(self) -> None:
-        self.block(self._connection.close())
-        self._loop.close()
+        self._opened.close()
 
 
 async def _prepare(connection: Any) -> list[Any]:

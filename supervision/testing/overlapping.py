@@ -18,14 +18,13 @@ import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import trio
 
-from .direct_connection import BlockingSocket, DirectConnection, DirectLoop
+from .direct_connection import OpenedConnection, at_once
 from .faults import Fault, Faults
 from .lockstep import LockstepDatabase, SqlConnection, work_name
-from .scheduler import Outside
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +49,7 @@ COLUMNS = """
 """
 SEQUENCES = "SELECT setval(oid::regclass, 1, false) FROM pg_class WHERE relkind = 'S'"
 
-Connecting = Callable[[], Coroutine[object, object, Any]]
+Connecting = Callable[[], Coroutine[object, object, object]]
 
 
 class Victim(Exception):
@@ -63,20 +62,16 @@ class Cut(Exception):
     """Raised in the work of a process that was killed."""
 
 
-class Session:
+class SteppedSession:
     """A connection whose statements are steps, and park their task while they wait for a lock."""
 
-    def __init__(self, sessions: Sessions, connecting: Coroutine[object, object, Any]) -> None:
+    def __init__(self, sessions: Sessions, opened: OpenedConnection) -> None:
         self._sessions = sessions
-        self._loop = DirectLoop()
-        with Outside(), self._loop.ordinary():
-            connection: Any = self._loop.run_until_complete(connecting)
-            self._loop.run_until_complete(connection.execute("SET deadlock_timeout = '1h'"))
-        self.process: int = connection.get_server_pid()
-        self._socket = BlockingSocket(connection)
-        self._loop.receive = self._socket.receive
-        self._loop.wait = self._wait
-        self.connection = SteppedConnection(connection, self)
+        self._opened = opened
+        opened.wait_before_answers(self._wait)
+        self.process = opened.process
+        self.direct = opened.direct
+        self.connection = SteppedConnection(self)
         self.owner: OverlappingDatabase | None = None  # whose work runs here
         self.parked: list[trio.lowlevel.Task] = []  # the task whose statement waits for a lock, if there is one
         self._is_victim = False
@@ -109,16 +104,14 @@ class Session:
 
     def close(self) -> None:
         self._signal(signal.SIGCONT)
-        with Outside(), self._loop.ordinary():
-            self._loop.run_until_complete(self.connection.close())
-        self._loop.close()
+        self._opened.close()
 
     def _wait(self) -> Awaitable[None] | None:
         return None if self._has_answer() else self._park()
 
     def _has_answer(self) -> bool:
         """Return True when the statement has an answer, False when it waits for a lock."""
-        while not self._socket.has_answer(LOOK):
+        while not self._opened.socket.has_answer(LOOK):
             if self._sessions.blockers_of(self):
                 return False
         return True
@@ -139,28 +132,41 @@ class Session:
         os.kill(self.process, signal)
 
 
-class SteppedConnection(DirectConnection):
+class SteppedConnection:
     """The connection of a session, as work uses it."""
 
-    # Any: asyncpg has no types.
-    def __init__(self, connection: Any, session: Session) -> None:
-        super().__init__(connection)
+    def __init__(self, session: SteppedSession) -> None:
         self._session = session
+        self._direct = session.direct
 
-    async def fetch(self, query: str, *args: object) -> list[Any]:
+    async def fetch(self, query: str, *args: object) -> list[object]:
         await self._session.step()
         with self._session.translated():
-            return await super().fetch(query, *args)
+            return await self._direct.fetch(query, *args)
 
-    async def fetchrow(self, query: str, *args: object) -> Any:
+    async def fetchrow(self, query: str, *args: object) -> object:
         await self._session.step()
         with self._session.translated():
-            return await super().fetchrow(query, *args)
+            return await self._direct.fetchrow(query, *args)
+
+    async def fetchval(self, query: str, *args: object) -> object:
+        await self._session.step()
+        with self._session.translated():
+            return await self._direct.fetchval(query, *args)
 
     async def execute(self, query: str, *args: object) -> str:
         await self._session.step()
         with self._session.translated():
-            return await super().execute(query, *args)
+            return await self._direct.execute(query, *args)
+
+
+async def search_no_deadlocks(connection: SqlConnection) -> None:
+    """Turn PostgreSQL's own search for deadlocks off."""
+    await connection.execute("SET deadlock_timeout = '1h'")
+
+
+async def nothing(connection: SqlConnection) -> None:
+    """Prepare nothing."""
 
 
 class Sessions:
@@ -177,15 +183,13 @@ class Sessions:
         self.transactions = 0  # so far that may have changed rows
         self.waits = 0  # of statements for locks, in this run
         self.circles = 0  # of waits that were broken, in this run
-        self._loop = DirectLoop()
-        with Outside(), self._loop.ordinary():
-            connection: Any = self._loop.run_until_complete(connecting())
-        self._socket = BlockingSocket(connection)
-        self._loop.receive = self._socket.receive
-        self._observer = DirectConnection(connection)
-        self._sessions = [Session(self, connecting()) for _ in range(size)]
+        self._opened = OpenedConnection(connecting(), nothing)
+        self._observer = self._opened.direct
+        self._sessions = [
+            SteppedSession(self, OpenedConnection(connecting(), search_no_deadlocks)) for _ in range(size)
+        ]
         self._free = deque(self._sessions)
-        self.parked: list[Session] = []  # that wait for locks, in the order in which they began to
+        self.parked: list[SteppedSession] = []  # that wait for locks, in the order in which they began to
         self._waiting: deque[trio.lowlevel.Task] = deque()
         self._seeds = self._find_seeds()
 
@@ -242,7 +246,7 @@ class Sessions:
             return value
 
         self.transactions += 1
-        return self._at_once(transaction())
+        return at_once(transaction())
 
     def read(self, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         """Run `work` that only reads to its end, while no other task runs."""
@@ -250,20 +254,12 @@ class Sessions:
         async def reading() -> T:
             return await work(self._observer)
 
-        return self._at_once(reading())
-
-    def _at_once(self, work: Coroutine[Any, object, T]) -> T:
-        try:
-            work.send(None)
-        except StopIteration as end:
-            return end.value
-        work.close()
-        raise RuntimeError("work outside of the schedule has waited for something else than PostgreSQL")
+        return at_once(reading())
 
     # Sessions
 
     @asynccontextmanager
-    async def lent(self, owner: OverlappingDatabase) -> AsyncGenerator[Session]:
+    async def lent(self, owner: OverlappingDatabase) -> AsyncGenerator[SteppedSession]:
         """A session for one piece of work. Callers wait in their order."""
         while not self._free:
             self._waiting.append(trio.lowlevel.current_task())
@@ -279,7 +275,7 @@ class Sessions:
                 trio.lowlevel.reschedule(self._waiting.popleft())
 
     async def attempt(
-        self, session: Session, work: Callable[[SqlConnection], Awaitable[T]], begin: str, *, commit: bool = True
+        self, session: SteppedSession, work: Callable[[SqlConnection], Awaitable[T]], begin: str, *, commit: bool = True
     ) -> T:
         """Run a transaction. With `commit=False` it is rolled back at its end."""
         db = session.connection
@@ -288,10 +284,10 @@ class Sessions:
             value = await work(db)
             await session.step()
         except BaseException:
-            await DirectConnection.execute(db, "ROLLBACK")  # no step: PostgreSQL does it when a process has died
+            await session.direct.execute("ROLLBACK")  # no step: PostgreSQL does it when a process has died
             self.released()
             raise
-        await DirectConnection.execute(db, "COMMIT" if commit else "ROLLBACK")
+        await session.direct.execute("COMMIT" if commit else "ROLLBACK")
         self.transactions += 1
         self.released()
         return value
@@ -303,10 +299,10 @@ class Sessions:
             before = waits
             self.parked = [session for session in self.parked if not session.go_on()]
 
-    def blockers_of(self, session: Session) -> list[int]:
+    def blockers_of(self, session: SteppedSession) -> list[int]:
         return self.read(lambda db: db.fetchval(BLOCKERS, session.process))
 
-    def is_in_circle(self, session: Session) -> bool:
+    def is_in_circle(self, session: SteppedSession) -> bool:
         """True if the session waits for itself, directly or through others."""
         by_process = {other.process: other for other in self._sessions}
         seen: set[int] = set()
@@ -320,15 +316,13 @@ class Sessions:
                 ahead += self.blockers_of(by_process[process])
         return False
 
-    def cancel(self, session: Session) -> None:
+    def cancel(self, session: SteppedSession) -> None:
         self.read(lambda db: db.fetchval(CANCEL, session.process))
 
     def close(self) -> None:
         for session in self._sessions:
             session.close()
-        with Outside(), self._loop.ordinary():
-            self._loop.run_until_complete(self._observer.close())
-        self._loop.close()
+        self._opened.close()
 
 
 class OverlappingDatabase(LockstepDatabase):
@@ -384,7 +378,7 @@ class OverlappingDatabase(LockstepDatabase):
         if self._faults.strikes(Fault.LOST, name):
             raise self._sessions.unavailable(f"{name}: connection lost")
 
-        def reading(session: Session, name: str) -> Awaitable[T]:
+        def reading(session: SteppedSession, name: str) -> Awaitable[T]:
             return self._translated(work(session.connection, *args, **kwargs), name)
 
         value = await self._to_its_end(reading, name)
@@ -393,7 +387,7 @@ class OverlappingDatabase(LockstepDatabase):
         return value
 
     async def _to_its_end(
-        self, work: Callable[Concatenate[Session, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+        self, work: Callable[Concatenate[SteppedSession, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run work on a session. It is not cancelled, as in the production pool: callers must know how it has ended."""
         found: list[T] = []
@@ -402,7 +396,7 @@ class OverlappingDatabase(LockstepDatabase):
                 found.append(await work(session, *args, **kwargs))
         return found[0]
 
-    async def _try(self, session: Session, work: Callable[[SqlConnection], Awaitable[T]], name: str) -> T:
+    async def _try(self, session: SteppedSession, work: Callable[[SqlConnection], Awaitable[T]], name: str) -> T:
         if self._faults.strikes(Fault.CONFLICT, name):
             await self._attempt(session, work, name, commit=False)
         if self._faults.strikes(Fault.DOUBT_UNDONE, name):
@@ -417,7 +411,7 @@ class OverlappingDatabase(LockstepDatabase):
         raise AssertionError("a transaction is tried at least once")
 
     async def _attempt(
-        self, session: Session, work: Callable[[SqlConnection], Awaitable[T]], name: str, *, commit: bool = True
+        self, session: SteppedSession, work: Callable[[SqlConnection], Awaitable[T]], name: str, *, commit: bool = True
     ) -> T:
         try:
             value = await self._translated(self._sessions.attempt(session, work, "BEGIN", commit=commit), name)

@@ -4,7 +4,6 @@ The scenarios of the other files run in lockstep, where a transaction is one ste
 other is shown here alone, and for each lock there is a test that the scenario fails without it.
 """
 
-import random
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -18,17 +17,14 @@ from troupe.actors.commands.statuses import PublishStatus
 from troupe.storage import relations, statuses
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import Budget, Fault, simulation
-from troupe.supervision.testing.faults import Chance
 from troupe.supervision.testing.overlapping import OverlappingDatabase
-from troupe.supervision.testing.report import traced
 from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage import Simulation, stage
 
 from .breaking import first_failure
-from .clients.script import a_step
-from .test_random_clients import BASE, KILLED_RARELY, KINDS, POINTS, SEEDS, live, story
 
 overlapping = partial(stage, overlapping=True)
+KINDS = frozenset(Fault) - {Fault.SLOW, Fault.DEAD}
 
 FOLLOWS_AND_BLOCKS = """
     SELECT FROM follows f JOIN blocks b ON (b.account_id, b.target_account_id) IN (
@@ -114,17 +110,6 @@ async def test_a_process_dies_amid_a_transaction(sim: Simulation) -> None:
     stored = {row["id"] for row in sim.database.rows("SELECT id FROM statuses WHERE deleted_at IS NULL")}
     assert set(ada.published) == stored
     assert not sim.database.rows(FOLLOWS_AND_BLOCKS)
-
-
-@pytest.mark.parametrize("seed", range(BASE, BASE + int(SEEDS or 2)))
-def test_a_few_clients_observe_what_they_may(seed: int) -> None:
-    chance = random.Random(f"script/{seed}")
-    rounds = [[a_step(chance, 6, KILLED_RARELY) for _ in range(30)] for _ in range(3)]
-    series = Series(lambda sim: live(sim, 6, rounds), overlapping, step_limit=200_000)
-    played = series.play(seed, "random", Chance(seed, Budget(4, KINDS), POINTS * 90))
-    if played.error is not None:
-        played.error.add_note("\n".join([*story(played.trace), *traced(played.error)]))
-        raise played.error
 
 
 async def lock_nothing(db: Connection, *args: object) -> None:

@@ -10,6 +10,7 @@ import os
 import random
 import shlex
 from collections import defaultdict
+from functools import partial
 
 import pytest
 import trio
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from troupe.storage import lists
 from troupe.storage.lists import List
 from troupe.supervision.testing import Budget, Fault
+from troupe.supervision.testing.decorator import World
 from troupe.supervision.testing.faults import Chance
 from troupe.supervision.testing.report import traced
 from troupe.supervision.testing.series import PlayedSeed, Series
@@ -78,9 +80,16 @@ def test_a_hundred_clients_for_a_thousand_steps(seed: int) -> None:
     play(MANY, rounds, seed)
 
 
-def play(people: int, rounds: Rounds, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(BASE, BASE + int(SEEDS or 2)))
+def test_a_few_clients_whose_transactions_overlap(seed: int) -> None:
+    chance = random.Random(f"script/{seed}")
+    rounds = [[a_step(chance, FEW, KILLED_RARELY) for _ in range(30)] for _ in range(3)]
+    play(FEW, rounds, seed, world=partial(stage, overlapping=True))
+
+
+def play(people: int, rounds: Rounds, seed: int, world: World = stage) -> None:
     """One run, which fails with the last that happened and how to have it again."""
-    played = run(people, rounds, seed)
+    played = run(people, rounds, seed, world)
     if played.error is not None:
         test = shlex.quote(os.environ["PYTEST_CURRENT_TEST"].rsplit(" ", 1)[0])
         again = {"TROUPE_SIM_BASE": str(BASE)} | ({"TROUPE_SIM_SEEDS": SEEDS} if SEEDS else {})
@@ -91,10 +100,10 @@ def play(people: int, rounds: Rounds, seed: int) -> None:
         raise played.error
 
 
-def run(people: int, rounds: Rounds, seed: int) -> PlayedSeed:
+def run(people: int, rounds: Rounds, seed: int, world: World = stage) -> PlayedSeed:
     """Some run of a script: the seed decides the schedule and the faults."""
     count = sum(map(len, rounds))
-    series = Series(lambda sim: live(sim, people, rounds), stage, step_limit=20_000 + 10_000 * count)
+    series = Series(lambda sim: live(sim, people, rounds), world, step_limit=20_000 + 10_000 * count)
     return series.play(seed, "random", Chance(seed, Budget(2 + count // 50, KINDS), POINTS * max(count, 1)))
 
 
