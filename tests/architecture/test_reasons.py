@@ -33,7 +33,7 @@ ADAPTERS = {
 # `Any` and casts, outside of adapters and in them, and ignored errors in all modules. Lower a number when it falls.
 # Before you raise one: a type variable, a Protocol or a TypedDict often says more; `object` is enough for a value that
 # is only passed on; `is_object` and `is_list` (`storage/engine/json_values.py`) tell values of JSON apart.
-MOST = {"outside": 64, "adapters": 72, "ignored": 28}
+MOST = {"outside": 64, "adapters": 72, "ignored": 29}
 
 IGNORE = re.compile(r"(type|pyright): ignore(\[[\w, ]+\])?")
 USED = re.compile(rf"\bAny\b|\bcast\b|{IGNORE.pattern}")
