@@ -23,6 +23,7 @@ from troupe.actors.outbox.relay import Relay
 from troupe.actors.promises import Promise
 from troupe.storage import outbox, statuses, stream_log
 from troupe.storage.engine.database import Connection
+from troupe.storage.engine.shards import begin_in, shard_of
 from troupe.storage.federation import (
     activities,
     actor_keys,
@@ -76,12 +77,14 @@ async def test_a_received_post(stage: Stage, ada: Person, peer: ForeignServer, a
         " SELECT 1, $1, id, now() FROM accounts WHERE username = 'eve'", int(ada.id),
     )  # fmt: skip
     await take(stage, create(eve, note(eve, number=2)))
+    ((author,),) = await stage.rows("SELECT id FROM accounts WHERE username = 'eve'")
+    begin = begin_in((shard_of(author), 0))
     asked.clear()
     await take(stage, create(eve, note(eve, number=3)))
     assert asked == [
         *TAKE_UP,
         remote_accounts.FIND,
-        *("BEGIN", tombstones.LOCK, remote_statuses.ARRIVING, statuses.INSERT.text, outbox.INSERT_MANY.text, "COMMIT"),
+        *(begin, tombstones.LOCK, remote_statuses.ARRIVING, statuses.INSERT.text, outbox.INSERT_MANY.text, "COMMIT"),
         outbox.DELETE_CLAIMED,
     ]
 

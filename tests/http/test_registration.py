@@ -297,16 +297,16 @@ async def test_of_two_who_want_one_name_at_the_same_time_one_gets_it(stage: Stag
 async def test_a_lost_commit_is_told_and_asking_again_finds_either(
     stage: Stage, app: Client, monkeypatch: pytest.MonkeyPatch, done: bool
 ) -> None:
-    transact = stage.http_context.database.transact
+    transact = stage.http_context.database.transact_in
 
-    async def lost(work: Any, /, *args: Any) -> Any:
+    async def lost(shard: int, work: Any, /, *args: Any) -> Any:
         if work.__name__ != "_sign_up":
-            return await transact(work, *args)
+            return await transact(shard, work, *args)
         if done:
-            await transact(work, *args)
+            await transact(shard, work, *args)
         raise Doubtful("the connection was lost in COMMIT")
 
-    monkeypatch.setattr(stage.http_context.database, "transact", lost)
+    monkeypatch.setattr(stage.http_context.database, "transact_in", lost)
     answer = await app.post(ACCOUNTS, form())
     assert (answer.status, "Retry-After" in answer.headers) == (503, True)
     monkeypatch.undo()

@@ -9,9 +9,9 @@ import pytest
 import trio
 from quart.datastructures import FileStorage
 
+from troupe.actors import blocklists
 from troupe.actors.blocklists import read_list
 from troupe.actors.commands.blocked_domains import ListedBlock
-from troupe.http.staff import blocked_domains as page
 from troupe.storage import server_blocks
 from troupe.storage.blocked_domains import BlockedDomain
 from troupe.storage.engine.database import Connection, Unavailable
@@ -124,7 +124,7 @@ async def test_a_list_that_can_not_be_used_is_refused(
         assert not trio.lowlevel.in_trio_task()  # all other requests would wait for a long list
         return read_list(text)
 
-    monkeypatch.setattr(page, "read_list", apart)
+    monkeypatch.setattr(blocklists, "read_list", apart)
     admin = await member(stage, "admin")
     assert problem in await send_list(admin, text)
     assert await domains(stage) == []
