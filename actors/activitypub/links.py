@@ -35,7 +35,9 @@ _ENDINGS = {
 }
 # A link in HTML to another place of its site. One that begins with `#` leads to a part of its own page.
 RELATIVE_LINK = re.compile(
-    r"""(?P<start><a\b[^<>]*?\shref\s*=\s*)(?P<mark>["'])\s*(?P<address>(?!#|[a-z][a-z0-9+.-]*:)[^"'<>]{1,2048})(?P=mark)""",
+    # Possessive: a text with many spaces would be searched for each of them.
+    r"""(?P<start><a\b[^<>]*?\shref\s*+=\s*+)(?P<mark>["'])\s*+(?P<address>(?!#|[a-z][a-z0-9+.-]*+:)"""
+    r"""[^"'<>]{1,2048}+)(?P=mark)""",
     re.IGNORECASE,
 )
 MOST_RELATIVE_LINKS = 200  # of one text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from time import process_time
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from troupe.actors.activitypub import notes, vocabulary
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, PARAMETER
+from troupe.actors.activitypub.links import with_whole_links
 from troupe.actors.activitypub.normalization import normalize, read_document
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.public_keys import LARGEST_EXPONENT, public_key
@@ -132,3 +134,15 @@ def test_a_header_of_spaces_is_looked_through_once() -> None:
     assert not PARAMETER.pattern.startswith(r"\s")
     assert PARAMETER.findall(" " * LONGEST_HEADER) == []
     assert PARAMETER.findall('\t collectionId = "https://far.test/f" , url="x"') != []
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [" ", "x", "x ", "<a ", "<a href=", '<a href="', '<a href="  ', "<a href", "href= ", '" ', "a:", '<a href="/x" '],
+)
+def test_links_are_found_in_a_time_that_grows_with_the_text(unit: str) -> None:
+    for start in ("", '<a href="', "<a href= "):
+        text = start + unit * (LARGEST_DOCUMENT // len(unit))
+        began = process_time()
+        with_whole_links(text, EVE)
+        assert process_time() - began < 0.5
