@@ -186,11 +186,17 @@ class Timeline(EntityActor, ABC):
         await self.show_edits()
 
     async def show(self, entries: Iterable[TimelineEntry]) -> None:
-        """Show the entries that are news; mark the others as known."""
+        """Show the entries that are news; mark the others as known.
+
+        A status that was turned away and edited since is no news: the edit has brought it here, and streams show that.
+        """
         self.feed.settle(first_id_at(self.context.clock.now() - MARGIN - SETTLED))
+        entries = list(entries)
+        turned_away = [entry.id for entry in entries if entry.id in self.feed.turned_away]
+        edited = await self.context.database.read(edits.latest, turned_away, self.feed.floor) if turned_away else {}
         news: list[int] = []
         for entry in entries:
-            if self.is_news(entry):
+            if self.is_news(entry) and entry.id not in edited:
                 news.append(entry.id)
             else:
                 self.feed.know(entry.id)
@@ -286,6 +292,8 @@ def take_edit(timeline: Timeline, message: StatusEdited) -> None:
     stays = timeline.window.amend(entry, lambda changed: timeline.admits_edited(changed, message.event))
     if admitted and not stays and timeline.window.reaches(entry.id):
         timeline.window.add(entry)
+        # Streams show the edit. When the timeline is read again, its status is no news: newer statuses were shown.
+        timeline.feed.know(entry.id)
     if admitted or stays or timeline.shows_edit(entry, message.event):
         timeline.feed.append_new(message.edit_id, message.event)
 
