@@ -1,7 +1,7 @@
 """A change: the transaction of one turn, the facts that hold after its commit, and the effects that must follow it.
 
 A turn checks, then runs one function in a transaction, and gives it the change: `account.change(_bookmark, status.id)`
-(`commands/bookmarks.py` is the shortest example, `commands/relations.py` a longer example).
+(`commands/bookmarks.py` is the shortest example, `commands/follows.py` a longer example).
 
 The function writes rows through `change.db`, and names the consequences: facts to publish, and effects to execute.
 `EntityActor` does the rest in this order. The last statement of the transaction writes promises into the outbox: of the

@@ -25,9 +25,11 @@ from ..facts.fact import Fact
 from ..kernel import Answer, Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
 from ..staff.acts import LAST_OWNER
+from .blocks import Unblock, unblock
 from .favourites import Unfavourite, unfavourite
 from .follow_requests import remove_followers
-from .relations import Unblock, Unfollow, Unmute, unblock, unfollow, unmute
+from .follows import Unfollow, unfollow
+from .mutes import Unmute, unmute
 from .statuses import DeleteStatus, delete_status
 
 # A batch is one turn, which must not hold up the relay for long.

@@ -8,7 +8,7 @@ from ...storage import endorsements, relations
 from ..account import AccountActor, AccountChange
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
-from .relations import find_present
+from .pairs import find_present
 
 NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following the person you want to endorse")
 

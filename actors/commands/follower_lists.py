@@ -11,8 +11,7 @@ from ...storage.federation import follower_lists
 from ..account import AccountActor, AccountChange
 from ..kernel import Message, turn
 from ..sending.relations import send_end_of_unknown_follow
-from .pairs import publish_followers
-from .relations import find_present
+from .pairs import find_present, publish_followers
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,11 @@ from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.identity import domain_of
 from ..rules.imports import is_account, is_address
 from ..rules.limits import LISTS
+from .blocks import Block, Unblock, block, unblock
 from .bookmarks import Bookmark, Unbookmark, bookmark, unbookmark
 from .domain_blocks import BlockDomain, UnblockDomain, block_domain, unblock_domain
-from .relations import Block, Follow, Mute, Unblock, Unfollow, Unmute, block, follow, mute, unblock, unfollow, unmute
+from .follows import Follow, Unfollow, follow, unfollow
+from .mutes import Mute, Unmute, mute, unmute
 
 # A batch is one turn, for which the account's other requests wait.
 BATCH = 20

@@ -14,8 +14,8 @@ from ..kernel import Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_MOVED
 from ..rules.limits import ALIASES
 from ..sending.accounts import send_account, send_move
+from .follows import Follow, Unfollow, follow, unfollow
 from .moderation import publish_states
-from .relations import Follow, Unfollow, follow, unfollow
 
 EVERY = timedelta(days=7)  # an account does not move more often
 

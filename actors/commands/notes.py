@@ -8,7 +8,7 @@ from ...storage import notes
 from ..account import AccountActor, AccountChange
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
-from .relations import find_present
+from .pairs import find_present
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""Changes between an account and others: read while the pairs are locked, published to both sides after the commit.
+"""Shared by follows, blocks and mutes: changes between an account and others.
+
+They are read while the pairs are locked, and published to both sides after the commit.
 
 Both sides of a pair change in one transaction, under `relations.lock_pair`. The actors on both sides are told how they
 stand to each other after the commit and before the answer: once a block is answered, the blocked account sees nothing
@@ -9,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...storage import relations
+from ...storage import accounts, relations
+from ...storage.engine.database import Connection
 from ...storage.quotes import EndedQuote
 from ..account import AccountChange
 from ..broadcast.viewers import Related, relation_of
 from ..facts.accounts import ChangedAccount
 from ..facts.relations import ChangedRelation
 from ..facts.statuses import EndedQuotes
+
+
+async def find_present(db: Connection, id: int) -> accounts.Account | None:
+    """Return an account, unless it is deleted or its user is not yet confirmed and approved."""
+    account = await accounts.find(db, id)
+    return None if account is None or account.pending or account.deleted_at is not None else account
 
 
 async def publish_pair(change: AccountChange, other: int, ended: Sequence[EndedQuote] = ()) -> None:

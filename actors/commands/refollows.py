@@ -11,8 +11,7 @@ from ..account import AccountActor, AccountChange
 from ..effects.refollows import FollowAnew
 from ..kernel import turn
 from ..sending.relations import follow_uri, send_follow
-from .pairs import publish_pair
-from .relations import find_present
+from .pairs import find_present, publish_pair
 
 
 @turn(AccountActor, FollowAnew)

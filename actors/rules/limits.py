@@ -85,6 +85,7 @@ PASSWORD_CHARACTERS_MIN = 8
 PASSWORD_CHARACTERS = 72  # bytes that bcrypt reads; kept, so that passwords can move between servers
 EMAIL_CHARACTERS = 320
 FOLLOWS = 7_500  # above this, at most a tenth more than the account has followers
+MUTE_SECONDS = 100 * 365 * 24 * 60 * 60  # a longer mute is shortened to this
 FOLLOWED_TAGS = 500  # each is a part of the query that rebuilds the home timeline
 SCHEDULED_STATUSES = 300
 SCHEDULED_STATUSES_A_DAY = 25

@@ -38,7 +38,7 @@ BORROWED = {
     ("emails", "registration"),  # a path of its own, for a step of signing up
     ("notification_groups", "notifications"),  # a group is dismissed by dismissing its notifications
     ("phrases", "filters"),  # the first version of the API, where each phrase is a filter
-    ("relations", "follow_requests"),  # /accounts/:id/remove_from_followers, beside follow and unfollow
+    ("follows", "follow_requests"),  # /accounts/:id/remove_from_followers, beside follow and unfollow
     ("statuses", "scheduled_statuses"),  # POST /statuses makes the one or the other
     ("tags", "featured_tags"),  # /tags/:name/feature, beside the paths below /featured_tags
 }

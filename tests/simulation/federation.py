@@ -10,9 +10,9 @@ import trio
 
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.follow_requests import AuthorizeRequest, RejectRequest, RemoveFollower
+from troupe.actors.commands.follows import Follow, Unfollow
 from troupe.actors.commands.moves import AddAlias, MoveAway
 from troupe.actors.commands.polls import Vote
-from troupe.actors.commands.relations import Follow, Unfollow
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.federation import follower_lists
 from troupe.actors.kernel import Message

@@ -3,9 +3,11 @@
 from troupe.actors.account import PerspectiveOf
 from troupe.actors.broadcast.broadcast import home_address, list_address
 from troupe.actors.broadcast.viewers import perspective_of
+from troupe.actors.commands.blocks import Block, Unblock
 from troupe.actors.commands.followed_tags import FollowTag, UnfollowTag
+from troupe.actors.commands.follows import Follow, Unfollow
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
-from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
+from troupe.actors.commands.mutes import Mute, Unmute
 from troupe.actors.kernel import Refused
 from troupe.actors.timelines.list import ListPage
 from troupe.actors.timelines.timeline import Timeline

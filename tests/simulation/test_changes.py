@@ -9,15 +9,16 @@ from troupe.actors.account import AccountActor, AccountChange
 from troupe.actors.change import Change
 from troupe.actors.commands.announcements import React
 from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock
+from troupe.actors.commands.blocks import Block
 from troupe.actors.commands.domain_blocks import BlockDomain
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.favourites import Favourite
 from troupe.actors.commands.followed_tags import FollowTag
+from troupe.actors.commands.follows import Follow
 from troupe.actors.commands.lists import CreateList
 from troupe.actors.commands.moderation import ModerateAccount
 from troupe.actors.commands.notes import WriteNote
 from troupe.actors.commands.reblogs import Reblog
-from troupe.actors.commands.relations import Block, Follow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
 from troupe.actors.effects.polls import poll_ends
 from troupe.actors.entity import EntityActor

@@ -19,18 +19,19 @@ from troupe.actors.activitypub.follower_lists import HEADER, FollowerList, diges
 from troupe.actors.activitypub.requests import ReceivedRequest
 from troupe.actors.activitypub.signatures import claim_of, holds
 from troupe.actors.commands.account_deletions import DeleteAccount
+from troupe.actors.commands.blocks import Block, Unblock
 from troupe.actors.commands.bookmarks import Bookmark
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.favourites import Favourite, Unfavourite
 from troupe.actors.commands.featured_tags import FeatureTag, RemoveFeaturedTag, UnfeatureTag
 from troupe.actors.commands.follow_requests import AuthorizeRequest, RemoveFollower
+from troupe.actors.commands.follows import Follow, Unfollow
 from troupe.actors.commands.moves import AddAlias, MoveAway, MoveBack, RemoveAlias
 from troupe.actors.commands.pins import Pin, Unpin
 from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.profiles import UpdateProfile
 from troupe.actors.commands.quotes import RevokeQuote
 from troupe.actors.commands.reblogs import Reblog, Unreblog
-from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
 from troupe.actors.context import ActorContext
 from troupe.actors.deliveries.sender import DeliveryReply

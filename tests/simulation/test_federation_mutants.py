@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from troupe.actors.account import AccountActor, AccountChange
-from troupe.actors.commands import edits, polls, received_statuses, relations
+from troupe.actors.commands import blocks as block_commands
+from troupe.actors.commands import edits, follows, polls, received_statuses
 from troupe.actors.commands.received_statuses import ReceiveEdit
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.federation import inbox
@@ -71,7 +72,7 @@ def blocks_are_kept_from_other_servers(patch: Patch) -> None:
         return []
 
     for send in ("send_block", "send_end_of_follows"):
-        patch.setattr(relations, send, silent)
+        patch.setattr(block_commands, send, silent)
 
 
 def blocked_accounts_can_follow(patch: Patch) -> None:
@@ -109,12 +110,12 @@ def deletions_are_kept_from_other_servers(patch: Patch) -> None:
 
 def moved_accounts_can_be_followed(patch: Patch) -> None:
     """A Follow that comes after the Move is taken."""
-    refuse = relations._refuse_follow  # pyright: ignore[reportPrivateUsage]
+    refuse = follows._refuse_follow  # pyright: ignore[reportPrivateUsage]
 
     async def lenient(db: Connection, account: AccountActor, target: Account | None) -> Refused | None:
         return await refuse(db, account, None if target is None else replace(target, moved_to_id=None))
 
-    patch.setattr(relations, "_refuse_follow", lenient)
+    patch.setattr(follows, "_refuse_follow", lenient)
 
 
 def taken_before_it_is_done(queue: str, patch: Patch) -> None:
@@ -141,7 +142,7 @@ def received_activities_are_taken_before_they_are_done(patch: Patch) -> None:
 
 def undone_activities_can_come_later(patch: Patch) -> None:
     """A Follow that comes after its Undo is taken."""
-    patch.setattr(relations, "undone", never)
+    patch.setattr(follows, "undone", never)
 
 
 def tombstones_are_forgotten(patch: Patch) -> None:

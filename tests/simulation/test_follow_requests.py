@@ -5,8 +5,8 @@ import trio
 
 from troupe.actors.account import PerspectiveOf
 from troupe.actors.commands import follow_requests as commands
+from troupe.actors.commands.mutes import Mute
 from troupe.actors.commands.profiles import UpdateProfile
-from troupe.actors.commands.relations import Mute
 from troupe.actors.rules.visibility import Perspective
 from troupe.storage import follow_requests, mutes
 from troupe.storage.follows import FollowTerms as StoredFollow

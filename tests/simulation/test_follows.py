@@ -1,6 +1,7 @@
 """Follow, post and unfollow, all at once."""
 
-from troupe.actors.commands.relations import Block, Follow, Unblock, Unfollow
+from troupe.actors.commands.blocks import Block, Unblock
+from troupe.actors.commands.follows import Follow, Unfollow
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.stage import Simulation, stage
 

@@ -13,7 +13,7 @@ import pytest
 from troupe.actors.account import AccountActor
 from troupe.actors.broadcast.audience import Audience
 from troupe.actors.change import Change
-from troupe.actors.commands.relations import Mute
+from troupe.actors.commands.mutes import Mute
 from troupe.actors.facts.fact import Fact
 from troupe.actors.facts.lists import ChangedList
 from troupe.actors.facts.relations import ChangedFollowedTags

@@ -10,9 +10,10 @@ from functools import partial
 import pytest
 import trio
 
+from troupe.actors.commands.blocks import Block
 from troupe.actors.commands.favourites import Favourite
+from troupe.actors.commands.follows import Follow
 from troupe.actors.commands.reblogs import Reblog
-from troupe.actors.commands.relations import Block, Follow
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.storage import relations, statuses
 from troupe.storage.engine.database import Connection

@@ -14,10 +14,11 @@ from ....storage.engine.json_values import JsonObject
 from ....storage.federation import received_activities, tombstones
 from ...activitypub.names import ACTIVITY
 from ...activitypub.vocabulary import uri_of
+from ...commands.blocks import Block
 from ...commands.follow_requests import AuthorizeRequest, RemoveFollower
 from ...commands.follower_lists import EndUnknownFollow
+from ...commands.follows import Follow
 from ...commands.quotes import ConfirmQuote, RevokeQuote
-from ...commands.relations import Block, Follow
 from ..inbox_context import Activity, InboxContext
 from ..quotes import PendingQuote, is_allowed, pending_quote
 

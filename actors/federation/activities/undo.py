@@ -17,10 +17,11 @@ from ....storage.engine.database import Connection
 from ....storage.engine.json_values import JsonObject
 from ....storage.federation import received_activities, remote_statuses, tombstones
 from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
+from ...commands.blocks import Unblock
 from ...commands.favourites import Unfavourite
 from ...commands.follow_requests import RemoveFollower
+from ...commands.follows import Unfollow
 from ...commands.reblogs import Unreblog
-from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
 from ..inbox_context import Activity, InboxContext
 from .relations import actor_of, follow_digest, is_ban

@@ -10,8 +10,10 @@ from typing import TypeVar
 from ....actors.account import PerspectiveOf
 from ....actors.broadcast.broadcast import account_address, home_address
 from ....actors.broadcast.viewers import relation_of
+from ....actors.commands.blocks import Block, Unblock
 from ....actors.commands.followed_tags import FollowTag, UnfollowTag
-from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
+from ....actors.commands.follows import Follow, Unfollow
+from ....actors.commands.mutes import Mute, Unmute
 from ....actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation

@@ -1,31 +1,21 @@
-"""Following, blocking and muting, in the turn of the account that does it."""
+"""Following: a follow, or a request that its target answers (`follow_requests.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from ...storage import accounts, blocks, follow_requests, follows, mutes, quotes, relations, suggestions
+from ...storage import accounts, blocks, follow_requests, follows, relations, suggestions
 from ...storage.engine.database import Connection
 from ...storage.federation import tombstones
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, AccountChange
 from ..broadcast.viewers import expired, relation_of
-from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.limits import FOLLOWS
-from ..sending.relations import (
-    follow_uri,
-    send_acceptances,
-    send_block,
-    send_end_of_follows,
-    send_follow,
-    send_refusal,
-    send_unblock,
-    send_unfollow,
-)
+from ..sending.relations import follow_uri, send_acceptances, send_follow, send_refusal, send_unfollow
 from .interacting import undone
 from .pairs import publish_pair
 
@@ -54,37 +44,6 @@ class Unfollow(Message[None]):
     target_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Block(Message[None]):
-    """Command: block. This ends the follows and the quotes in both directions. A block of another server has a URI."""
-
-    target_id: int
-    uri: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unblock(Message[None]):
-    """Command: end a block."""
-
-    target_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mute(Message[None]):
-    """Command: mute for `duration` seconds, or without end for 0. A repeat changes the terms."""
-
-    target_id: int
-    notifications: bool = True
-    duration: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Unmute(Message[None]):
-    """Command: end a mute."""
-
-    target_id: int
-
-
 @turn(AccountActor, Follow)
 async def follow(account: AccountActor, message: Follow) -> Refused | None:
     if message.target_id == account.id:
@@ -95,41 +54,6 @@ async def follow(account: AccountActor, message: Follow) -> Refused | None:
 @turn(AccountActor, Unfollow)
 async def unfollow(account: AccountActor, message: Unfollow) -> Refused | None:
     return await account.change(_unfollow, message.target_id)
-
-
-@turn(AccountActor, Block)
-async def block(account: AccountActor, message: Block) -> Refused | None:
-    if message.target_id == account.id:
-        return None
-    return await account.change(_block, message)
-
-
-@turn(AccountActor, Unblock)
-async def unblock(account: AccountActor, message: Unblock) -> Refused | None:
-    return await account.change(_unblock, message.target_id)
-
-
-@turn(AccountActor, Mute)
-async def mute(account: AccountActor, message: Mute) -> Refused | None:
-    if message.target_id == account.id:
-        return None
-    return await account.change(_mute, message)
-
-
-@turn(AccountActor, Unmute)
-async def unmute(account: AccountActor, message: Unmute) -> Refused | None:
-    return await account.change(_unmute, message.target_id)
-
-
-@turn(AccountActor, MuteEnded)
-async def end_mute(account: AccountActor, message: MuteEnded) -> None:
-    await account.change(_end_mute, message.target_id)
-
-
-async def find_present(db: Connection, id: int) -> accounts.Account | None:
-    """Return an account, unless it is deleted or its user is not yet confirmed and approved."""
-    account = await accounts.find(db, id)
-    return None if account is None or account.pending or account.deleted_at is not None else account
 
 
 async def _follow(change: AccountChange, message: Follow) -> Refused | None:
@@ -225,72 +149,4 @@ async def _unfollow(change: AccountChange, target_id: int) -> None:
     change.promise(*await send_unfollow(db, account, target_id))
     await follows.delete_follow(db, account.id, target_id)
     await follow_requests.delete(db, account.id, target_id)
-    await publish_pair(change, target_id)
-
-
-async def _block(change: AccountChange, message: Block) -> Refused | None:
-    db, account, target_id = change.db, change.account, message.target_id
-    is_undone = await undone(change, message.uri)  # the follows that a block ends are ended also if the block is undone
-    await relations.lock_pair(db, account.id, target_id)
-    if (target := await find_present(db, target_id)) is None:
-        return NOT_FOUND
-    id = change.ids.next()
-    # Before the block deletes the follows, because the activities name them by their URIs.
-    change.promise(*await send_end_of_follows(db, account, target))
-    ended = await quotes.end_between(db, account.id, target_id, change.ids.next)
-    uri = await tombstones.unused(db, message.uri)
-    if (await blocks.insert_block(db, id, account.id, target_id, change.now, uri)).new:
-        change.promise(*await send_block(db, account, target, id))
-    if is_undone:
-        await blocks.delete_block(db, account.id, target_id)
-    await suggestions.end(db, account.id, target_id, change.ids.next())
-    return await publish_pair(change, target_id, ended)
-
-
-async def _unblock(change: AccountChange, target_id: int) -> None:
-    db, account = change.db, change.account
-    await relations.lock_pair(db, account.id, target_id)
-    id = await blocks.delete_block(db, account.id, target_id)
-    if id is not None:
-        change.promise(*await send_unblock(db, account, target_id, id))
-    await publish_pair(change, target_id)
-
-
-async def _mute(change: AccountChange, message: Mute) -> Refused | None:
-    db, account, now = change.db, change.account, change.now
-    await relations.lock_pair(db, account.id, message.target_id)
-    if await find_present(db, message.target_id) is None:
-        return NOT_FOUND
-    until = now + timedelta(seconds=message.duration) if message.duration else None
-    await mutes.insert_mute(
-        db, change.ids.next(), account.id, message.target_id, now,
-        hide_notifications=message.notifications, expires_at=until,
-    )  # fmt: skip
-    await suggestions.end(db, account.id, message.target_id, change.ids.next())
-    await _remind_of_end(change, message.target_id, until)
-    return await publish_pair(change, message.target_id)
-
-
-async def _unmute(change: AccountChange, target_id: int) -> None:
-    await relations.lock_pair(change.db, change.account.id, target_id)
-    await mutes.delete_mute(change.db, change.account.id, target_id)
-    await _remind_of_end(change, target_id, None)
-    await publish_pair(change, target_id)
-
-
-async def _remind_of_end(change: AccountChange, target_id: int, until: datetime | None) -> None:
-    """Replace the reminder of a mute's end. A second reminder would have to wait for the first."""
-    ended = MuteEnded(target_id)
-    await forget_reminder(change.db, change.account.id, ended)
-    if until is not None:
-        change.promise(reminder(change.account.id, ended, until))
-
-
-async def _end_mute(change: AccountChange, target_id: int) -> None:
-    """End a mute.
-
-    The changes are published even if the mute is gone: an earlier turn may have crashed before it did so.
-    """
-    await relations.lock_pair(change.db, change.account.id, target_id)
-    await mutes.end(change.db, change.account.id, target_id, change.now)
     await publish_pair(change, target_id)
