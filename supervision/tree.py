@@ -60,7 +60,8 @@ from ..actors.memory.push_key import PushKey, UnusablePushKey
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
-from ..actors.push.delivery import PushEncryption, WebPush
+from ..actors.push.delivery import WebPush
+from ..actors.push.encryption import PushEncryption
 from ..actors.translation.libretranslate import translator_of
 from ..http.access.context import HttpContext
 from ..http.server.limits import count_open

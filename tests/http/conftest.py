@@ -25,7 +25,8 @@ from troupe.actors.outbox import relay
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailServers
 from troupe.actors.previews.reader import PageReader
-from troupe.actors.push.delivery import PushEncryption, WebPush
+from troupe.actors.push.delivery import WebPush
+from troupe.actors.push.encryption import PushEncryption
 from troupe.actors.rules import passwords
 from troupe.actors.translation.libretranslate import translator_of
 from troupe.http.access.context import HttpContext

@@ -13,7 +13,8 @@ from troupe.actors.memory.push_key import PushKey, new_push_key
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.messages import OutgoingAnswer, OutgoingRequest, RequestLimits
 from troupe.actors.outgoing.targets import RequestTarget, target_of
-from troupe.actors.push.delivery import PushEncryption, WebPush
+from troupe.actors.push.delivery import WebPush
+from troupe.actors.push.encryption import PushEncryption
 from troupe.storage.push_subscriptions import PushSubscription
 
 from ..storage.conftest import NOW
