@@ -77,10 +77,12 @@ REPORTS = RateRule("reports", 400, DAY)
 TRANSLATIONS = RateRule("translations", 100, 15 * MINUTE)
 # Certain calls, per address
 APPS = RateRule("apps", 5, 10 * MINUTE, per_address=True)
-ACCOUNTS = RateRule("accounts", 5, 30 * MINUTE, per_address=True)
+# Sign-ups: each call of an app, and each form of the sign-up page that has no mistakes.
+NEW_ACCOUNTS = RateRule("accounts", 5, 30 * MINUTE, per_address=True)
 # Per network, because a person may have many addresses.
-ACCOUNTS_OF_NETWORK = RateRule("accounts of a network", 20, HOUR, per_address=True)
-SIGN_UPS = RateRule("sign-ups", 25, 5 * MINUTE, per_address=True)
+NEW_ACCOUNTS_OF_NETWORK = RateRule("accounts of a network", 20, HOUR, per_address=True)
+# Each form of the sign-up page, also with mistakes.
+SIGN_UP_FORMS = RateRule("sign-ups", 25, 5 * MINUTE, per_address=True)
 CONFIRMATIONS = RateRule("confirmations", 25, 5 * MINUTE, per_address=True)
 IMPORTS = RateRule("imports", 25, HOUR, per_address=True)
 PASSWORD_RESETS = RateRule("password resets", 25, 5 * MINUTE, per_address=True)
@@ -251,7 +253,7 @@ class RateLimits:
     def count_sign_up(self, request: Request) -> None:
         """Count a sign-up for the network of the client. Raises TooMany."""
         network = network_subject_of(request.address(self.settings.trusted_proxies))
-        self._count(ACCOUNTS_OF_NETWORK, network)
+        self._count(NEW_ACCOUNTS_OF_NETWORK, network)
 
     def count_mail(self, email: str) -> None:
         """Count a mail for its recipient's address, whoever requests it. Raises TooMany."""

@@ -39,7 +39,7 @@ class Registration(Input):
         return SignUpData(username, self.email, self.password, agreement, self.locale, self.reason)
 
 
-@api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,), returns="Token")
+@api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.NEW_ACCOUNTS,), returns="Token")
 async def register(context: HttpContext, request: Request, token: Token, given: Registration) -> Answer:
     """Create an account. The answer is a token for it, with all scopes of the app."""
     invite = await valid_invite(context, given.invite_code)

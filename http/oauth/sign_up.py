@@ -59,7 +59,7 @@ async def show(context: HttpContext, request: Request, link: InviteLink) -> Answ
     return await _page(context, request, EMPTY, {}, invite)
 
 
-@api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
+@api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UP_FORMS,))
 async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Answer:
     """Check a form, and create the account."""
     invite = await valid_invite(context, posted.invite)
@@ -72,7 +72,7 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
     if checked.complaints:
         problems = {found.attribute: _sentence(found.attribute, found.text) for found in checked.complaints}
         return await _page(context, request, form, problems, invite)
-    context.limits.count_for_address(request, rates.ACCOUNTS)  # as for sign-ups through apps
+    context.limits.count_for_address(request, rates.NEW_ACCOUNTS)  # as for sign-ups through apps
     try:
         await sign_up(context, request, form, checked)
     except Refused as refusal:  # another sign-up has taken the name, or the last use of the invite

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.mail import sender as post
-from troupe.http.access.rates import ACCOUNTS as ACCOUNTS_RULE
-from troupe.http.access.rates import CONFIRMATIONS_OF_USER
+from troupe.http.access.rates import CONFIRMATIONS_OF_USER, NEW_ACCOUNTS
 
 from ..clients import Client, Reply, Stage
 from .registering import OPEN, app_client, form, newest_link, registered
@@ -121,8 +120,8 @@ class TestLimited:
 
     async def test_accounts_are_counted_with_those_of_apps(self, stage: Stage) -> None:
         browser = stage.anybody()
-        for _ in range(ACCOUNTS_RULE.limit - 1):
-            stage.http_context.rates.count(ACCOUNTS_RULE, "127.0.0.1", stage.http_context.clock.now())
+        for _ in range(NEW_ACCOUNTS.limit - 1):
+            stage.http_context.rates.count(NEW_ACCOUNTS, "127.0.0.1", stage.http_context.clock.now())
         assert (await send(browser, username="a b")).status == 422, "what makes no account is not counted as one"
         assert (await send(browser, **form() | {"agreement": "1"})).status == 302
         assert (await send(browser, **form("bob") | {"agreement": "1"})).status == 429
