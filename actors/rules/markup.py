@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from .marks import bounded, bounded_html
+from .combining_marks import bounded, bounded_html
 
 if TYPE_CHECKING:
     import nh3

@@ -14,7 +14,7 @@ from typing import TypeVar
 import idna
 import regex
 
-from .marks import bounded
+from .combining_marks import bounded
 
 # A status of 500 characters has room for 250 candidates. Each costs little but not nothing (an international domain 80
 # µs), so a text that consists of candidates is not read to its end.

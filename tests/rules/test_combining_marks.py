@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.actors.rules import lengths, text
+from troupe.actors.rules.combining_marks import MOST_MARKS, bounded
 from troupe.actors.rules.limits import TEXT_CODE_POINTS
-from troupe.actors.rules.marks import MOST_MARKS, bounded
 from troupe.http.intake.request import LARGEST_BODY
 
 ACUTE = "\u0301"
