@@ -27,7 +27,7 @@ from ...actors.kernel.clock import Clock, Ids
 from ...actors.kernel.pool_context import Record
 from ...actors.kernel.runtime import Runtime
 from ...actors.media.processor import MediaProcessor
-from ...actors.memory.policies import OperatorPolicies
+from ...actors.memory.operator_texts import OperatorTexts
 from ...actors.memory.push_key import PushKey
 from ...actors.memory.row_loader import RowLoader
 from ...actors.memory.server_blocks import ServerBlocks
@@ -117,7 +117,7 @@ class HttpContext:
     new_request_id: Callable[[], str] = field(init=False)
     rendered: Renderings = field(init=False)
     readiness: Readiness = field(init=False)
-    policies: OperatorPolicies = field(init=False)
+    operator_texts: OperatorTexts = field(init=False)
     kept: CachedAnswers = field(default_factory=CachedAnswers)
     sign_ups: SignUps = field(init=False)
     remote_files: RemoteFiles = field(init=False)
@@ -139,7 +139,7 @@ class HttpContext:
         self.readiness = Readiness(self.database)
         self.probe = ProxyProbe(self.clock, self.secret)
         texts, description = self.settings.data / "texts", self.settings.description
-        self.policies = OperatorPolicies(texts, description, self.clock, self.record)
+        self.operator_texts = OperatorTexts(texts, description, self.clock, self.record)
         self.trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         self.sign_ups = self._sign_ups()
         self.remote_files = RemoteFiles(
@@ -178,7 +178,7 @@ class HttpContext:
     def use_settings(self, changed: Mapping[str, Value]) -> None:
         """Override settings of the configuration."""
         self.settings = self.limits.settings = self.configured.changed(changed)
-        self.policies.describe(self.settings.description)
+        self.operator_texts.describe(self.settings.description)
         self.kept.forget()
 
     def _end_barred(self) -> None:

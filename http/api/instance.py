@@ -50,7 +50,7 @@ async def _show(context: HttpContext, version: str, fields: Callable[[About], di
 
 
 async def _about(context: HttpContext) -> About:
-    settings, policies = context.settings, await context.policies.current()
+    settings, texts = context.settings, await context.operator_texts.current()
     return About(
         domain=settings.local_domain,
         base_url=settings.base_url,
@@ -68,8 +68,8 @@ async def _about(context: HttpContext) -> About:
         translates=context.translations.enabled,
         numbers=await context.database.read(instance.numbers, context.clock.now() - MONTH),
         contact=await contact_account(context),
-        rules=policies.rules,
-        has_terms=bool(policies.terms),
+        rules=texts.rules,
+        has_terms=bool(texts.terms),
         emojis=context.rendered.emojis,
     )
 

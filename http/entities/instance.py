@@ -1,4 +1,4 @@
-"""Instance and V1::Instance: the server's name, limits and features; and its rules, policies and announcements."""
+"""Instance and V1::Instance: the server's name, limits and features; and its rules, texts and announcements."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import date, datetime
 from ... import __version__
 from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
-from ...actors.memory.policies import PolicyText, Terms
+from ...actors.memory.operator_texts import OperatorText, Terms
 from ...actors.rules import limits
 from ...actors.rules.text import tag_url
 from ...storage.accounts import Account
 from ...storage.announcements import Reaction, ShownAnnouncement
 from ...storage.instance import InstanceActivity, InstanceNumbers
-from ...storage.policies import Rule
+from ...storage.operator_texts import Rule
 from .account import account_fields
 from .custom_emoji import emoji_fields
 from .times import instant, maybe_instant
@@ -195,7 +195,7 @@ def rule_fields(rule: Rule) -> dict[str, object]:
     }
 
 
-def policy_fields(text: PolicyText) -> dict[str, object]:
+def operator_text_fields(text: OperatorText) -> dict[str, object]:
     return {"updated_at": maybe_instant(text.updated_at), "content": text.html}
 
 

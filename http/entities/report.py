@@ -8,7 +8,7 @@ import orjson
 
 from ...actors.shown.reports import ShownReport
 from ...storage.accounts import Account
-from ...storage.policies import Rule
+from ...storage.operator_texts import Rule
 from ...storage.reports import Report
 from ...storage.strikes import Strike
 from .account import account_json

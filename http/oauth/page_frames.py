@@ -57,7 +57,7 @@ async def frame_for(context: HttpContext, request: Request, user: User | None, s
         sign_ups=context.sign_ups.rule != "closed",
         now=context.clock.now(),
         path=request.path,
-        terms=bool((await context.policies.current()).terms),
+        terms=bool((await context.operator_texts.current()).terms),
         sign_in=sign_in_from(request),
         user=user,
         form_token="" if user is None or secret is None else sessions.form_token(secret),

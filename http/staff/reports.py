@@ -83,7 +83,7 @@ async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
         "notes": notes,
         "most_note": REPORT_NOTE_CHARACTERS,
         "most_text": MOST_TEXT,
-        "rules": (await context.policies.current()).rules,
+        "rules": (await context.operator_texts.current()).rules,
         "categories": CATEGORIES,
         "acts": [*ACTS, *(STATUS_ACTS if wanted else ())],
         "entries": await _log(me, id),

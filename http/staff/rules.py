@@ -6,8 +6,8 @@ import re
 
 from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
-from ...actors.staff.policy_changes import add_rule, change_rule, remove_rule, version_of
-from ...storage.policies import HINT_CHARACTERS, RULE_CHARACTERS, RuleText
+from ...actors.staff.operator_texts import add_rule, change_rule, remove_rule, version_of
+from ...storage.operator_texts import HINT_CHARACTERS, RULE_CHARACTERS, RuleText
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
 from ..intake.parameters import Prose, Text

@@ -7,8 +7,8 @@ from datetime import UTC, date
 from ...actors.kernel import Refused
 from ...actors.rules.documents import terms_on
 from ...actors.rules.roles import Permission
-from ...actors.staff.policy_changes import publish_terms, remove_terms, version_of
-from ...storage.policies import LARGEST_FILE
+from ...actors.staff.operator_texts import publish_terms, remove_terms, version_of
+from ...storage.operator_texts import LARGEST_FILE
 from ..intake.parameters import Flag, Text
 from .member import DangerousForm, Question, StaffMember
 from .staff_page import Done, Facts, StaffPage

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 import trio
 
 from ...actors.rules.roles import Permission
-from ...actors.staff.policy_changes import version_of, write_text
-from ...storage.policies import LARGEST_FILE, PolicyFiles, UnusablePolicies, read_policies
+from ...actors.staff.operator_texts import version_of, write_text
+from ...storage.operator_texts import LARGEST_FILE, TextFiles, UnusableTexts, read_texts
 from ..access.context import HttpContext
 from ..intake.parameters import Choice, Text
 from .member import StaffForm, StaffMember
@@ -74,12 +74,12 @@ async def change_files(me: StaffMember, act: Callable[..., Awaitable[object]], *
     """Execute an action on the texts. Raises Refused."""
     await me.act(act, folder_of(me.context), *args, **more)
     # Every server reloads soon, on a notification of the commit. This server reloads before the answer.
-    me.context.policies.forget()
+    me.context.operator_texts.forget()
 
 
-async def files_of(context: HttpContext) -> tuple[PolicyFiles, str | None]:
+async def files_of(context: HttpContext) -> tuple[TextFiles, str | None]:
     """Return the files; if they are unusable, no files and the reason."""
     try:
-        return await trio.to_thread.run_sync(read_policies, folder_of(context)), None
-    except UnusablePolicies as error:
-        return PolicyFiles(), f"The texts can't be read, so visitors see the earlier texts: {error}."
+        return await trio.to_thread.run_sync(read_texts, folder_of(context)), None
+    except UnusableTexts as error:
+        return TextFiles(), f"The texts can't be read, so visitors see the earlier texts: {error}."

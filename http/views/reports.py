@@ -18,7 +18,7 @@ from .statuses import render_all
 
 async def check_rules(context: HttpContext, ids: Iterable[int]) -> None:
     """Raise 422 for ids that are not ids of this server's rules."""
-    if not {rule.id for rule in (await context.policies.current()).rules}.issuperset(ids):
+    if not {rule.id for rule in (await context.operator_texts.current()).rules}.issuperset(ids):
         raise invalid("Rule ids does not reference valid rules")
 
 
@@ -29,7 +29,7 @@ async def render_reports(context: HttpContext, viewer: Viewer, reports: Sequence
     ids = (id for report in reports for id in report.status_ids)
     shown = await reported_statuses(context.database, context.statuses, ids)
     statuses = dict(zip(shown, await render_all(context, viewer, list(shown.values())), strict=True))
-    rules = {rule.id: rule for rule in (await context.policies.current()).rules}
+    rules = {rule.id: rule for rule in (await context.operator_texts.current()).rules}
     return [
         orjson.dumps(
             admin_report_fields(

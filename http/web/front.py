@@ -7,7 +7,7 @@ from datetime import timedelta
 import orjson
 
 from ...actors.kernel.message import Address
-from ...actors.memory.policies import Terms
+from ...actors.memory.operator_texts import Terms
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.shown.statuses import ShownStatus
@@ -34,7 +34,7 @@ MONTH = timedelta(days=30)
 @api.get("/", page=True)
 async def show(context: HttpContext, request: Request, position: ListPosition) -> Answer:
     """The front page: the description, links to sign-up and sign-in, and the newest posts if previews are on."""
-    settings, policies = context.settings, await context.policies.current()
+    settings, texts = context.settings, await context.operator_texts.current()
     ids, shown = await _timeline(context, request, position)
     head = Head(
         title=settings.title,
@@ -48,7 +48,7 @@ async def show(context: HttpContext, request: Request, position: ListPosition) -
         "front.html",
         head=head,
         description=settings.description,
-        rules=policies.rules,
+        rules=texts.rules,
         approval=context.sign_ups.rule == "approval",
         is_first=position.is_first,
         preview=settings.shows_previews,
@@ -60,15 +60,15 @@ async def show(context: HttpContext, request: Request, position: ListPosition) -
 @api.get("/about", page=True)
 async def show_about(context: HttpContext, request: Request) -> Answer:
     """The description of this server, its rules, and its contact."""
-    settings, policies = context.settings, await context.policies.current()
-    description = shortened(settings.description or plain(policies.description.html), SUMMARY_CHARACTERS)
+    settings, texts = context.settings, await context.operator_texts.current()
+    description = shortened(settings.description or plain(texts.description.html), SUMMARY_CHARACTERS)
     return await public_page(
         context,
         request,
         "about.html",
         head=Head(f"About {settings.title}", f"{settings.base_url}/about", description),
-        description_html=policies.description.html,
-        rules=policies.rules,
+        description_html=texts.description.html,
+        rules=texts.rules,
         email=settings.contact_email,
         contact=await _contact(context),
         numbers=await _numbers(context),
@@ -78,7 +78,7 @@ async def show_about(context: HttpContext, request: Request) -> Answer:
 @api.get("/privacy", page=True)
 async def show_privacy(context: HttpContext, request: Request) -> Answer:
     """The privacy policy of this server."""
-    privacy = (await context.policies.current()).privacy
+    privacy = (await context.operator_texts.current()).privacy
     return await public_page(
         context,
         request,
@@ -94,14 +94,14 @@ async def show_privacy(context: HttpContext, request: Request) -> Answer:
 async def show_terms(context: HttpContext, request: Request) -> Answer:
     """The terms of service that are in force today."""
     return await _terms_page(
-        context, request, (await context.policies.current()).terms_on(context.clock.now().date()), "/terms"
+        context, request, (await context.operator_texts.current()).terms_on(context.clock.now().date()), "/terms"
     )
 
 
 @api.get("/terms/<date>", page=True)
 async def show_terms_of(context: HttpContext, request: Request, date: str) -> Answer:
     """The terms that come into force on a day."""
-    terms = (await context.policies.current()).terms
+    terms = (await context.operator_texts.current()).terms
     found = next((version for version in terms if version.effective.isoformat() == date), None)
     return await _terms_page(context, request, found, f"/terms/{date}")
 

@@ -21,7 +21,7 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
     if notice in (None, "announcements", "outbox"):
         actors.outbox.wake()
     if notice in (None, "texts"):
-        http_context.policies.forget()
+        http_context.operator_texts.forget()
     if notice in (None, "blocks"):
         actors.blocks.wake()
     if notice in (None, "hosts"):

@@ -33,7 +33,7 @@ def rules() -> None:
 @setting_options("data")
 def list_(server: ChosenServer, as_json: bool) -> None:
     """List the rules: id and text."""
-    from ...storage.policies import read_rules
+    from ...storage.operator_texts import read_rules
     from .text_files import reading, texts_folder
 
     with reading():
@@ -67,8 +67,8 @@ def add(server: ChosenServer, text: str, hint: str | None) -> None:
 
 async def _add(db: Connection, here: Here, text: str, hint: str) -> int:
     """Add a rule and return its id."""
-    from ...actors.staff.policy_changes import add_rule
-    from ...storage.policies import RuleText
+    from ...actors.staff.operator_texts import add_rule
+    from ...storage.operator_texts import RuleText
     from .text_files import texts_folder
 
     return require(await add_rule(here.act, texts_folder(here.settings), RuleText(text, hint)))
@@ -93,7 +93,7 @@ async def _change(
     db: Connection, here: Here, id: int, text: str | None, hint: str | None, language: str | None
 ) -> None:
     """Change the original of a rule or a translation."""
-    from ...actors.staff.policy_changes import change_rule
+    from ...actors.staff.operator_texts import change_rule
     from .text_files import texts_folder
 
     require(await change_rule(here.act, texts_folder(here.settings), id, text, hint, language))
@@ -114,7 +114,7 @@ def remove(server: ChosenServer, rule_id: int, yes: bool) -> None:
 
 
 async def _remove(db: Connection, here: Here, id: int) -> None:
-    from ...actors.staff.policy_changes import remove_rule
+    from ...actors.staff.operator_texts import remove_rule
     from .text_files import texts_folder
 
     require(await remove_rule(here.act, texts_folder(here.settings), id))

@@ -36,7 +36,7 @@ def terms() -> None:
 def list_(server: ChosenServer, as_json: bool) -> None:
     """List the terms, one a line: the day from which they are in force, and the state today."""
     from ...actors.rules.documents import terms_on
-    from ...storage.policies import read_terms
+    from ...storage.operator_texts import read_terms
     from .text_files import reading, texts_folder
 
     today = datetime.now(UTC).date()
@@ -66,7 +66,7 @@ def _line(terms: JsonObject) -> str:
 @setting_options("data")
 def publish(server: ChosenServer, file: BinaryIO, day: datetime, replace: bool) -> None:
     """Publish FILE, a text in Markdown, as the terms from a day on; `-` reads standard input."""
-    from ...storage.policies import LARGEST_FILE
+    from ...storage.operator_texts import LARGEST_FILE
     from .text_files import refusing
 
     raw = file.read(LARGEST_FILE + 1)
@@ -77,7 +77,7 @@ def publish(server: ChosenServer, file: BinaryIO, day: datetime, replace: bool) 
 
 async def _publish(db: Connection, here: Here, effective: date, raw: bytes, replace: bool) -> None:
     """Write terms of service that are in force from a day on."""
-    from ...actors.staff.policy_changes import publish_terms
+    from ...actors.staff.operator_texts import publish_terms
     from .text_files import texts_folder
 
     require(await publish_terms(here.act, texts_folder(here.settings), effective, raw, change=replace))
@@ -98,7 +98,7 @@ def remove(server: ChosenServer, day: datetime, yes: bool) -> None:
 
 
 async def _remove(db: Connection, here: Here, effective: date) -> None:
-    from ...actors.staff.policy_changes import remove_terms
+    from ...actors.staff.operator_texts import remove_terms
     from .text_files import texts_folder
 
     require(await remove_terms(here.act, texts_folder(here.settings), effective))

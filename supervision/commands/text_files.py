@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...actors.configuration import ServerSettings
-from ...storage.policies import UnusablePolicies
+from ...storage.operator_texts import UnusableTexts
 from .refusals import CommandRefused
 
 NO_HINTS: Mapping[int, str] = {}
@@ -23,7 +23,7 @@ def reading() -> Generator[None]:
     """Refuse the command if a file can't be used, which the block reads."""
     try:
         yield
-    except UnusablePolicies as error:
+    except UnusableTexts as error:
         raise CommandRefused(f"{error}. Correct the file first.") from None
 
 

@@ -45,9 +45,9 @@ BORROWED = {
 
 #: Pages for staff that show a part of a noun.
 STAFF_PAGES = {
-    "rules": "policies",
-    "terms": "policies",
-    "texts": "policies",
+    "rules": "operator_texts",
+    "terms": "operator_texts",
+    "texts": "operator_texts",
 }
 
 #: Pages for staff about the running server, which no rows are about.

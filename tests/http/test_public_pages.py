@@ -12,7 +12,7 @@ from troupe.http.web.paging import POSTS
 
 from ..clients import BASE, Person, Stage
 from .browsing import Page, feed, page
-from .policy_files import write_policy
+from .operator_texts import write_operator_text
 from .uploading import film, film_of, picture, uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
@@ -532,10 +532,10 @@ async def test_the_front_page_says_what_the_server_is(stage: Stage, ada: Person)
 
 
 async def test_the_operators_texts_are_on_pages(stage: Stage) -> None:
-    write_policy(stage, "description.md", "We like **tea**.")
-    write_policy(stage, "privacy.md", "# Our privacy\n\nNo logs. <script>alert(1)</script>")
-    write_policy(stage, "terms/2026-01-01.md", "Be kind.")
-    write_policy(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "No <b>shouting</b>"\nhint = "Not even once"\n')
+    write_operator_text(stage, "description.md", "We like **tea**.")
+    write_operator_text(stage, "privacy.md", "# Our privacy\n\nNo logs. <script>alert(1)</script>")
+    write_operator_text(stage, "terms/2026-01-01.md", "Be kind.")
+    write_operator_text(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "No <b>shouting</b>"\nhint = "Not even once"\n')
     for path, texts in (
         ("/about", ("We like", "No <b>shouting</b>", "Not even once")), ("/", ("No <b>shouting</b>",)),
         ("/privacy", ("Our privacy", "No logs")), ("/terms", ("Be kind.", "2026-01-01")),

@@ -12,7 +12,7 @@ from troupe.storage import media
 from ..checklist.rows import rows
 from ..clients import STAFF, Client, Person, Reply, Stage, ids, link
 from .moderating import moderator
-from .policy_files import write_policy
+from .operator_texts import write_operator_text
 from .sweeping import DAY, Sweeper
 from .uploading import attach, fetched, uploaded
 
@@ -63,7 +63,7 @@ async def test_a_report_is_answered_and_staff_read_it(stage: Stage, ada: Person,
 
 
 async def test_rules_make_a_report_about_their_violation(stage: Stage, ada: Person, bob: Person) -> None:
-    write_policy(stage, "rules.toml", RULES)
+    write_operator_text(stage, "rules.toml", RULES)
     made = await report(ada, bob, rule_ids=["8", "7", "8"], category="spam")
     assert (made["category"], made["rule_ids"]) == ("violation", ["8", "7"])
     refused = await ada.post(REPORTS, json={"account_id": bob.id, "rule_ids": ["9"]})
@@ -141,7 +141,7 @@ async def test_moderators_take_resolve_and_reopen_a_report(stage: Stage, ada: Pe
 
 
 async def test_moderators_change_what_a_report_is_about(stage: Stage, ada: Person, bob: Person) -> None:
-    write_policy(stage, "rules.toml", RULES)
+    write_operator_text(stage, "rules.toml", RULES)
     mod, id = await moderator(stage), (await report(ada, bob))["id"]
     changed = (await mod.put(f"{ADMIN}/{id}", json={"category": "violation", "rule_ids": [7]})).json
     assert (changed["category"], [one["id"] for one in changed["rules"]]) == ("violation", ["7"])

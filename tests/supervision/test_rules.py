@@ -13,12 +13,12 @@ import trio
 from click.testing import CliRunner, Result
 
 from troupe.actors.kernel import SystemClock
-from troupe.actors.memory import policies
+from troupe.actors.memory import operator_texts
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.term import hold_term
-from troupe.storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
+from troupe.storage.operator_texts import LARGEST_ID, Rule, RuleText, read_rules, write_rules
 from troupe.supervision.children.actor_system import ActorSystem
 from troupe.supervision.children.notices import apply_notice
 from troupe.supervision.commands import troupe
@@ -165,10 +165,13 @@ def test_a_file_that_is_not_readable_stays(data: Path) -> None:
 
 
 async def test_a_running_server_shows_a_change_at_once(data: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(policies, "READ_AGAIN", timedelta(days=1))
-    shown = policies.OperatorPolicies(data / "texts", "", SystemClock(), unrecorded)
+    monkeypatch.setattr(operator_texts, "READ_AGAIN", timedelta(days=1))
+    shown = operator_texts.OperatorTexts(data / "texts", "", SystemClock(), unrecorded)
     # The only parts of a server that this notice is for.
-    context, actors = SimpleNamespace(policies=shown), SimpleNamespace(own_rows=SimpleNamespace(clear=lambda: None))
+    context, actors = (
+        SimpleNamespace(operator_texts=shown),
+        SimpleNamespace(own_rows=SimpleNamespace(clear=lambda: None)),
+    )
     send, receive = trio.open_memory_channel[str | None](10)
     async with hold_term(dsn, on_notice=send.send_nowait):
         assert (await shown.current()).rules == ()

@@ -10,11 +10,11 @@ import pytest
 import trio
 from click.testing import CliRunner, Result
 
-from troupe.actors.memory.policies import NOTICE
+from troupe.actors.memory.operator_texts import NOTICE
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.term import hold_term
-from troupe.storage.policies import LARGEST_FILE, MOST_TERMS
+from troupe.storage.operator_texts import LARGEST_FILE, MOST_TERMS
 from troupe.supervision.commands import troupe
 
 

@@ -15,7 +15,7 @@ from troupe.storage.blocked_domains import AllowedDomain, BlockedDomain
 from troupe.storage.blocked_emails import BlockedEmail, BlockedEmailDomain
 from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.dead_letters import DeadLetter
-from troupe.storage.policies import Rule, RuleText, write_rules
+from troupe.storage.operator_texts import Rule, RuleText, write_rules
 
 from ...clients import Person, Stage
 from ..settling import Browser, signed_in

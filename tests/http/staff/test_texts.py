@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from troupe.actors.kernel import Refused
-from troupe.actors.memory import policies
-from troupe.actors.staff import policy_changes
+from troupe.actors.memory import operator_texts
+from troupe.actors.staff import operator_texts as staff_texts
 from troupe.actors.staff.acts import OwnServer, Staff, StaffAct, run_act
-from troupe.actors.staff.policy_changes import version_of
+from troupe.actors.staff.operator_texts import version_of
 from troupe.storage.engine.database import Connection
-from troupe.storage.policies import LARGEST_FILE, Rule, RuleText, read_rules
+from troupe.storage.operator_texts import LARGEST_FILE, Rule, RuleText, read_rules
 
 from ...clients import PASSWORD, Stage
-from ..policy_files import write_policy
+from ..operator_texts import write_operator_text
 from .members import log, member
 
 RULES, TERMS, TEXTS = "/admin/rules", "/admin/terms", "/admin/texts"
@@ -26,7 +26,7 @@ HOSTILE = "</textarea><script>alert(1)</script>"
 @pytest.fixture(autouse=True)
 def rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read again only when something tells of a change."""
-    monkeypatch.setattr(policies, "READ_AGAIN", timedelta(days=1))
+    monkeypatch.setattr(operator_texts, "READ_AGAIN", timedelta(days=1))
 
 
 def folder(stage: Stage) -> Path:
@@ -159,7 +159,7 @@ async def test_a_text_that_somebody_else_has_changed_is_not_replaced_unknowingly
 
 async def test_a_file_that_can_not_be_read_is_named_and_stays(stage: Stage) -> None:
     admin = await member(stage, "admin")
-    file = write_policy(stage, "rules.toml", "[[rules]")
+    file = write_operator_text(stage, "rules.toml", "[[rules]")
     assert "The texts can&#39;t be read" in (await admin.get(RULES)).text
     page = await admin.send(RULES, text="No spam.")
     assert (page.status, "Correct the file first." in page.text) == (422, True)
@@ -169,7 +169,7 @@ async def test_a_file_that_can_not_be_read_is_named_and_stays(stage: Stage) -> N
 
 async def test_an_act_whose_file_can_not_be_written_is_not_logged(stage: Stage) -> None:
     admin = await member(stage, "admin")
-    write_policy(stage, "privacy.md/is_a_folder", "x")
+    write_operator_text(stage, "privacy.md/is_a_folder", "x")
     page = await admin.send(TEXTS, name="privacy", text="Nothing is kept.")
     assert (page.status, "can&#39;t be written" in page.text) == (422, True), page.text
     assert await log(stage) == []
@@ -185,10 +185,10 @@ async def test_an_act_asks_for_the_role_of_the_row(stage: Stage) -> None:
         return StaffAct(db, Staff(mod.id, "mod"), context.ids, context.clock.now(), server)
 
     acts: list[Callable[[StaffAct], Awaitable[object]]] = [
-        lambda act: policy_changes.add_rule(act, texts, RuleText("Be kind.")),
-        lambda act: policy_changes.publish_terms(act, texts, day, b"x", change=False),
-        lambda act: policy_changes.remove_terms(act, texts, day),
-        lambda act: policy_changes.write_text(act, texts, "privacy", b"x"),
+        lambda act: staff_texts.add_rule(act, texts, RuleText("Be kind.")),
+        lambda act: staff_texts.publish_terms(act, texts, day, b"x", change=False),
+        lambda act: staff_texts.remove_terms(act, texts, day),
+        lambda act: staff_texts.write_text(act, texts, "privacy", b"x"),
     ]
     for do in acts:
         with pytest.raises(Refused) as refused:

@@ -5,7 +5,7 @@ from pathlib import Path
 from ..clients import Stage
 
 
-def write_policy(stage: Stage, name: str, text: str | bytes) -> Path:
+def write_operator_text(stage: Stage, name: str, text: str | bytes) -> Path:
     """Write one file, and return its path."""
     path = stage.http_context.settings.data / "texts" / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -35,7 +35,7 @@ MOST_TRANSLATIONS = 100
 LARGEST_ID = 2**63 - 1
 
 
-class UnusablePolicies(Exception):
+class UnusableTexts(Exception):
     """Raised for a file that can't be used. The text names the file and the reason."""
 
 
@@ -65,7 +65,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyFiles:
+class TextFiles:
     """All files of the folder. The terms are in the order of their dates."""
 
     description: SourceText | None = None
@@ -74,9 +74,9 @@ class PolicyFiles:
     rules: tuple[Rule, ...] = ()
 
 
-def read_policies(folder: Path) -> PolicyFiles:
-    """Return the texts of a folder, which need not exist. Raises UnusablePolicies."""
-    return PolicyFiles(
+def read_texts(folder: Path) -> TextFiles:
+    """Return the texts of a folder, which need not exist. Raises UnusableTexts."""
+    return TextFiles(
         description=find_text(folder, "description.md"),
         privacy=find_text(folder, "privacy.md"),
         terms=read_terms(folder),
@@ -85,7 +85,7 @@ def read_policies(folder: Path) -> PolicyFiles:
 
 
 def find_text(folder: Path, name: str) -> SourceText | None:
-    """Return a file such as `privacy.md`, or None if there is none. Raises UnusablePolicies."""
+    """Return a file such as `privacy.md`, or None if there is none. Raises UnusableTexts."""
     path = folder / name
     try:
         if not path.is_file():
@@ -94,30 +94,30 @@ def find_text(folder: Path, name: str) -> SourceText | None:
             raw = file.read(LARGEST_FILE + 1)
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
-        raise UnusablePolicies(f"{name}: {error.strerror}") from error
+        raise UnusableTexts(f"{name}: {error.strerror}") from error
     return SourceText(_decoded(name, raw), changed)
 
 
 def _decoded(name: str, raw: bytes) -> str:
     if len(raw) > LARGEST_FILE:
-        raise UnusablePolicies(f"{name}: it has more than {LARGEST_FILE} bytes")
+        raise UnusableTexts(f"{name}: it has more than {LARGEST_FILE} bytes")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UnusablePolicies(f"{name}: it is not UTF-8") from None
+        raise UnusableTexts(f"{name}: it is not UTF-8") from None
 
 
 def read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
     """Return the terms of service of a folder, which need not exist, in the order of their dates.
 
-    Raises UnusablePolicies.
+    Raises UnusableTexts.
     """
     try:
         names = sorted(path.name for path in (folder / "terms").glob("*.md"))
     except OSError as error:
-        raise UnusablePolicies(f"terms: {error.strerror}") from error
+        raise UnusableTexts(f"terms: {error.strerror}") from error
     if len(names) > MOST_TERMS:
-        raise UnusablePolicies(f"terms: there are more than {MOST_TERMS} files")
+        raise UnusableTexts(f"terms: there are more than {MOST_TERMS} files")
     found = ((_date_of(name), find_text(folder, f"terms/{name}")) for name in names)
     return tuple((effective, text) for effective, text in found if text is not None)
 
@@ -125,14 +125,14 @@ def read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
 def write_terms(folder: Path, effective: date, raw: bytes) -> None:
     """Write the file of terms at once, so that a reader sees all of it or nothing.
 
-    Raises UnusablePolicies if the terms could not be read again, and OSError.
+    Raises UnusableTexts if the terms could not be read again, and OSError.
     """
     name = _name_of(effective)
     if not _decoded(name, raw).strip():
-        raise UnusablePolicies(f"{name}: it would be empty")
+        raise UnusableTexts(f"{name}: it would be empty")
     others = [day for day, _ in read_terms(folder) if day != effective]
     if len(others) >= MOST_TERMS:
-        raise UnusablePolicies(f"terms: there would be more than {MOST_TERMS} files")
+        raise UnusableTexts(f"terms: there would be more than {MOST_TERMS} files")
     _replace(folder / "terms", f"{effective.isoformat()}.md", raw)
 
 
@@ -147,7 +147,7 @@ def remove_terms(folder: Path, effective: date) -> bool:
 
 
 def write_text(folder: Path, name: str, raw: bytes) -> None:
-    """Write a file such as `privacy.md` in one step. An empty text removes it. Raises UnusablePolicies and OSError."""
+    """Write a file such as `privacy.md` in one step. An empty text removes it. Raises UnusableTexts and OSError."""
     if _decoded(name, raw).strip():
         _replace(folder, name, raw)
     elif (folder / name).is_file():
@@ -168,11 +168,11 @@ def _date_of(name: str) -> date:
     try:
         return datetime.strptime(name, "%Y-%m-%d.md").replace(tzinfo=UTC).date()
     except ValueError:
-        raise UnusablePolicies(f"terms/{name}: the name is not a date such as 2026-12-01.md") from None
+        raise UnusableTexts(f"terms/{name}: the name is not a date such as 2026-12-01.md") from None
 
 
 def read_rules(folder: Path) -> tuple[Rule, ...]:
-    """Return the rules of a folder, which need not exist. Raises UnusablePolicies."""
+    """Return the rules of a folder, which need not exist. Raises UnusableTexts."""
     source = find_text(folder, RULES)
     return () if source is None else _rules_of(source.markdown)
 
@@ -180,15 +180,15 @@ def read_rules(folder: Path) -> tuple[Rule, ...]:
 def write_rules(folder: Path, rules: Iterable[Rule]) -> None:
     """Replace the file of rules in one step, so that a reader sees either all old or all new rules.
 
-    Raises UnusablePolicies if the rules could not be read again, and OSError.
+    Raises UnusableTexts if the rules could not be read again, and OSError.
     """
     text = "\n".join(map(_toml, rules))
     try:
         raw = text.encode()
     except UnicodeEncodeError:
-        raise UnusablePolicies(f"{RULES}: it would not be UTF-8") from None
+        raise UnusableTexts(f"{RULES}: it would not be UTF-8") from None
     if len(raw) > LARGEST_FILE:
-        raise UnusablePolicies(f"{RULES}: it would have more than {LARGEST_FILE} bytes")
+        raise UnusableTexts(f"{RULES}: it would have more than {LARGEST_FILE} bytes")
     _rules_of(text)
     _replace(folder, RULES, raw)
 
@@ -197,9 +197,9 @@ def _rules_of(text: str) -> tuple[Rule, ...]:
     try:
         rules = tuple(map(_rule, _tables(tomllib.loads(text))))
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise UnusablePolicies(f"{RULES}: {error}") from None
+        raise UnusableTexts(f"{RULES}: {error}") from None
     if len(rules) > MOST_RULES or len({rule.id for rule in rules}) < len(rules):
-        raise UnusablePolicies(f"{RULES}: there are more than {MOST_RULES} rules, or two with one id")
+        raise UnusableTexts(f"{RULES}: there are more than {MOST_RULES} rules, or two with one id")
     return rules
 
 

@@ -14,12 +14,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from ...storage import audit_log, policies, reports
+from ...storage import audit_log, operator_texts, reports
 from ...storage.engine import notices
 from ...storage.engine.threads import in_thread
-from ...storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
+from ...storage.operator_texts import LARGEST_ID, Rule, RuleText, UnusableTexts, read_rules, read_terms, write_rules
 from ..kernel import Refused
-from ..memory.policies import NOTICE
+from ..memory.operator_texts import NOTICE
 from ..rules.roles import Permission
 from .acts import StaffAct, Target, needs
 
@@ -111,7 +111,7 @@ async def publish_terms(
     _check_version(read, before[effective].markdown if exists else "")
     await act.log("replace_terms" if exists else "publish_terms", _terms(effective))
     with _writing(folder):
-        await in_thread(policies.write_terms, folder, effective, raw)
+        await in_thread(operator_texts.write_terms, folder, effective, raw)
 
 
 @needs(Permission.MANAGE_SETTINGS)
@@ -120,7 +120,7 @@ async def remove_terms(act: StaffAct, folder: Path, effective: date) -> None:
     await _begin(act)
     await act.log("remove_terms", _terms(effective))
     with _writing(folder):
-        if not await in_thread(policies.remove_terms, folder, effective):
+        if not await in_thread(operator_texts.remove_terms, folder, effective):
             raise Refused(404, f"There are no terms of {effective}.")
 
 
@@ -132,11 +132,11 @@ async def write_text(act: StaffAct, folder: Path, name: TextName, raw: bytes, *,
     """
     await _begin(act)
     with _reading():
-        before = await in_thread(policies.find_text, folder, f"{name}.md")
+        before = await in_thread(operator_texts.find_text, folder, f"{name}.md")
     _check_version(read, before.markdown if before else "")
     await act.log("change_text", Target("text", None, name))
     with _writing(folder):
-        await in_thread(policies.write_text, folder, f"{name}.md", raw)
+        await in_thread(operator_texts.write_text, folder, f"{name}.md", raw)
 
 
 async def _change_rules(act: StaffAct, folder: Path, action: str, wanted: Change) -> int:
@@ -153,7 +153,7 @@ async def _change_rules(act: StaffAct, folder: Path, action: str, wanted: Change
 
 async def _begin(act: StaffAct) -> None:
     """Wait for other changes of the texts, and have all servers read them again after the commit."""
-    await policies.lock(act.db)
+    await operator_texts.lock(act.db)
     await notices.send(act.db, NOTICE)
 
 
@@ -168,7 +168,7 @@ def _reading() -> Generator[None]:
     """Refuse the act if a file can't be used, which the block reads."""
     try:
         yield
-    except UnusablePolicies as error:
+    except UnusableTexts as error:
         raise Refused(422, f"{error}. Correct the file first.") from None
 
 
@@ -177,7 +177,7 @@ def _writing(folder: Path) -> Generator[None]:
     """Refuse the act if a file can't be written as the block wants it."""
     try:
         yield
-    except UnusablePolicies as error:
+    except UnusableTexts as error:
         raise Refused(422, f"{error}.") from None
     except OSError as error:
         raise Refused(422, f"{folder} can't be written: {error.strerror}.") from None

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.memory import policies
-from troupe.storage.policies import LARGEST_FILE, UnusablePolicies, read_policies
+from troupe.actors.memory import operator_texts
+from troupe.storage.operator_texts import LARGEST_FILE, UnusableTexts, read_texts
 
 from ..clients import Stage
-from .policy_files import write_policy
+from .operator_texts import write_operator_text
 
 RULES = """
 [[rules]]
@@ -28,7 +28,7 @@ text = "No spam."
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the files read for each request."""
-    monkeypatch.setattr(policies, "READ_AGAIN", timedelta())
+    monkeypatch.setattr(operator_texts, "READ_AGAIN", timedelta())
 
 
 async def told(stage: Stage, what: str) -> Any:
@@ -37,7 +37,7 @@ async def told(stage: Stage, what: str) -> Any:
 
 async def test_rules_keep_the_ids_that_the_operator_gave(stage: Stage) -> None:
     assert await told(stage, "rules") == []
-    write_policy(stage, "rules.toml", RULES)
+    write_operator_text(stage, "rules.toml", RULES)
     rules = await told(stage, "rules")
     assert rules == [
         {
@@ -48,18 +48,18 @@ async def test_rules_keep_the_ids_that_the_operator_gave(stage: Stage) -> None:
     ]  # fmt: skip
     for path in ("/api/v1/instance", "/api/v2/instance"):
         assert (await stage.anybody().get(path)).json["rules"] == rules
-    write_policy(stage, "rules.toml", '[[rules]]\nid = 3\ntext = "No spam."')
+    write_operator_text(stage, "rules.toml", '[[rules]]\nid = 3\ntext = "No spam."')
     assert [rule["id"] for rule in await told(stage, "rules")] == ["3"]
 
 
 async def test_a_description_and_a_privacy_policy_are_markdown_with_a_date(stage: Stage) -> None:
     assert "e-mail address" in (await told(stage, "privacy_policy"))["content"]
-    path = write_policy(stage, "privacy.md", "# Privacy\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    path = write_operator_text(stage, "privacy.md", "# Privacy\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
     policy = await told(stage, "privacy_policy")
     assert policy["content"].startswith("<h1>Privacy</h1>\n<table>")
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     assert policy["updated_at"] == changed.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    write_policy(stage, "description.md", "We **like** [cats](https://cats.example/).")
+    write_operator_text(stage, "description.md", "We **like** [cats](https://cats.example/).")
     described = await told(stage, "extended_description")
     assert described["content"] == (
         '<p>We <strong>like</strong> <a href="https://cats.example/" rel="nofollow noopener noreferrer">cats</a>.</p>'
@@ -67,7 +67,7 @@ async def test_a_description_and_a_privacy_policy_are_markdown_with_a_date(stage
 
 
 async def test_texts_never_hold_what_a_browser_would_run(stage: Stage) -> None:
-    write_policy(
+    write_operator_text(
         stage, "description.md", "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://a.example/b.png)"
     )
     content = (await told(stage, "extended_description"))["content"]
@@ -81,10 +81,10 @@ async def test_terms_of_service_succeed_each_other(stage: Stage) -> None:
     assert (await stage.anybody().get(terms)).status == 404
     today = stage.http_context.clock.now().date()
     past, next_one = today - timedelta(days=30), today + timedelta(days=30)
-    write_policy(stage, f"terms/{next_one}.md", "New")
+    write_operator_text(stage, f"terms/{next_one}.md", "New")
     upcoming = await told(stage, "terms_of_service")
     assert (upcoming["effective_date"], upcoming["effective"]) == (str(next_one), False)
-    write_policy(stage, f"terms/{past}.md", "Old")
+    write_operator_text(stage, f"terms/{past}.md", "Old")
     assert await told(stage, "terms_of_service") == {
         "effective_date": str(past), "effective": True, "content": "<p>Old</p>", "succeeded_by": str(next_one),
     }  # fmt: skip
@@ -95,14 +95,14 @@ async def test_terms_of_service_succeed_each_other(stage: Stage) -> None:
 
 
 async def test_a_file_that_cannot_be_used_is_logged_once_and_the_texts_before_it_stay(stage: Stage) -> None:
-    write_policy(stage, "rules.toml", RULES)
+    write_operator_text(stage, "rules.toml", RULES)
     before = await told(stage, "rules")
-    write_policy(stage, "rules.toml", "[[rules]]\ntext = 'no id'")
+    write_operator_text(stage, "rules.toml", "[[rules]]\ntext = 'no id'")
     for _ in range(2):
         assert await told(stage, "rules") == before
     errors = [str(facts["error"]) for facts in stage.told("policies.unusable")]
     assert errors == ["rules.toml: a rule needs an id, which is a whole number from 1 on"]
-    write_policy(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "Mended."')
+    write_operator_text(stage, "rules.toml", '[[rules]]\nid = 1\ntext = "Mended."')
     assert (await told(stage, "rules"))[0]["text"] == "Mended."
 
 
@@ -126,6 +126,6 @@ async def test_a_file_that_cannot_be_used_is_logged_once_and_the_texts_before_it
 def test_an_unusable_file_is_named_with_the_reason(tmp_path: Path, name: str, text: bytes, error: str) -> None:
     (tmp_path / "terms").mkdir()
     (tmp_path / name).write_bytes(text)
-    with pytest.raises(UnusablePolicies) as raised:
-        read_policies(tmp_path)
+    with pytest.raises(UnusableTexts) as raised:
+        read_texts(tmp_path)
     assert str(raised.value).startswith(error)

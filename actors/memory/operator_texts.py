@@ -1,6 +1,6 @@
 """The operator's texts as clients and pages show them: HTML, made again when a file changes.
 
-`await context.policies.current()` has the rules, the description, the privacy policy and the terms of service.
+`await context.operator_texts.current()` has the rules, the description, the privacy policy and the terms of service.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import trio
 
-from ...storage.policies import PolicyFiles, Rule, SourceText, UnusablePolicies, read_policies
+from ...storage.operator_texts import Rule, SourceText, TextFiles, UnusableTexts, read_texts
 from ..kernel import Clock, Record
 from ..rules.documents import document_html, terms_on
 
@@ -33,7 +33,7 @@ PRIVACY_SINCE = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyText:
+class OperatorText:
     """A text as HTML, and when it was changed last; None if that is not known."""
 
     html: str
@@ -50,11 +50,11 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Policies:
+class CurrentTexts:
     """All texts. `terms` is in the order of the dates, and empty if the server has none."""
 
-    description: PolicyText
-    privacy: PolicyText
+    description: OperatorText
+    privacy: OperatorText
     terms: tuple[Terms, ...]
     rules: tuple[Rule, ...]
 
@@ -64,7 +64,7 @@ class Policies:
         return next((terms for terms in self.terms if terms.effective == effective), None)
 
 
-class OperatorPolicies:
+class OperatorTexts:
     """The texts of a data folder. `description` stands where the folder has none."""
 
     def __init__(self, folder: Path, description: str, clock: Clock, record: Record) -> None:
@@ -76,8 +76,8 @@ class OperatorPolicies:
         self._read_at: datetime | None = None
         self._changes = 0  # notices of changes by commands
         self._trouble = ""
-        self._made_of = PolicyFiles(), description
-        self._policies = _made(PolicyFiles(), description)
+        self._made_of = TextFiles(), description
+        self._texts = _made(TextFiles(), description)
 
     def forget(self) -> None:
         """Read the files again for the next request."""
@@ -90,7 +90,7 @@ class OperatorPolicies:
             self._description = description
             self.forget()
 
-    async def current(self) -> Policies:
+    async def current(self) -> CurrentTexts:
         """Return the texts. The files are read at most every few seconds; unusable files are logged."""
         async with self._reading:
             now = self._clock.now()
@@ -98,13 +98,13 @@ class OperatorPolicies:
                 changes = self._changes
                 await self._read()
                 self._read_at = now if changes == self._changes else None  # None: changed while they were read
-        return self._policies
+        return self._texts
 
     async def _read(self) -> None:
         """Read the files again. If a file can't be used, the texts that were read before stay."""
         try:
-            files = await trio.to_thread.run_sync(read_policies, self._folder)
-        except UnusablePolicies as error:
+            files = await trio.to_thread.run_sync(read_texts, self._folder)
+        except UnusableTexts as error:
             if str(error) != self._trouble:
                 self._trouble = str(error)
                 self._record("policies.unusable", error=error, decision="the texts that were read before are shown")
@@ -112,15 +112,15 @@ class OperatorPolicies:
         self._trouble = ""
         description = self._description
         if (files, description) != self._made_of:
-            self._policies = await trio.to_thread.run_sync(_made, files, description)
+            self._texts = await trio.to_thread.run_sync(_made, files, description)
             self._made_of = files, description
 
 
-def _made(files: PolicyFiles, description: str) -> Policies:
+def _made(files: TextFiles, description: str) -> CurrentTexts:
     following = [effective for effective, _ in files.terms[1:]]
-    return Policies(
-        description=_text(files.description) or PolicyText(_paragraph(description), None),
-        privacy=_text(files.privacy) or PolicyText(PRIVACY.strip(), PRIVACY_SINCE),
+    return CurrentTexts(
+        description=_text(files.description) or OperatorText(_paragraph(description), None),
+        privacy=_text(files.privacy) or OperatorText(PRIVACY.strip(), PRIVACY_SINCE),
         terms=tuple(
             Terms(effective, document_html(source.markdown), next_one)
             for (effective, source), next_one in zip_longest(files.terms, following)
@@ -129,8 +129,8 @@ def _made(files: PolicyFiles, description: str) -> Policies:
     )
 
 
-def _text(source: SourceText | None) -> PolicyText | None:
-    return None if source is None else PolicyText(document_html(source.markdown), source.updated_at)
+def _text(source: SourceText | None) -> OperatorText | None:
+    return None if source is None else OperatorText(document_html(source.markdown), source.updated_at)
 
 
 def _paragraph(description: str) -> str:
