@@ -1,4 +1,8 @@
-"""Entity tags, by which clients revalidate their copies (RFC 9110, section 13)."""
+"""Entity tags, by which clients revalidate their copies (RFC 9110, section 13).
+
+Public pages and feeds (`cacheable` in `web/layout.py`) have a tag made of their body, media files (`api/files.py`) the
+tag of their name. The JSON of the API has none: its answers have `no-store`.
+"""
 
 from __future__ import annotations
 
