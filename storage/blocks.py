@@ -1,4 +1,4 @@
-"""Blocks of accounts and of domains. Take `relations.lock_pair` before blocking or unblocking an account."""
+"""Blocks of accounts, by accounts. Take `relations.lock_pair` before blocking or unblocking an account."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -69,7 +69,9 @@ EXCLUSIVE = """
     AND la.account_id <> $1
 """
 
-# Read like a home timeline: for each author the few rows that can be on the page, then the page of them.
+# Read like a home timeline: for each author the few rows that can be on the page, then the page of them. It does not
+# filter: `belongs_in_list` in `actors/rules/visibility.py` leaves out replies that the list's policy excludes, and what
+# the owner may not see.
 ENTRIES = both_ways(f"""
     WITH page AS (
         SELECT own.id FROM list_accounts la CROSS JOIN LATERAL (
@@ -162,7 +164,7 @@ async def entries(
     id: int,
     page: Page,
 ) -> list[TimelineEntry]:
-    """Return statuses and boosts of a list's members. The reader filters them."""
+    """Return statuses and boosts of a list's members. The caller filters them by `belongs_in_list`."""
     rows = await db.fetch(ENTRIES[page.oldest_first], id, *page.bounds)
     return [entry_of(row) for row in rows]
 

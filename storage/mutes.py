@@ -1,4 +1,4 @@
-"""Mutes of accounts and of conversations."""
+"""Mutes of accounts. Those of conversations are in `conversation_mutes.py`."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -18,7 +18,11 @@ class SendPush(Effect):
 
 
 def pushes_of(notification: Notification) -> Iterator[Promise]:
-    """Yield the promises to send a notification to the devices that want it. A device gets its messages in order."""
+    """Yield the promises to send a notification to the devices that want it. A device gets its messages in order.
+
+    The statement that inserted the notification has found these devices, by the alerts and the policy of their
+    subscriptions (`wanting` in `storage/push_subscriptions.py`).
+    """
     for to in notification.push_to:
         effect, partition = SendPush(notification.id, to.subscription_id), f"push/{to.subscription_id}"
         yield Promise(effect, partition, account=notification.account_id, group=to.service)
