@@ -37,7 +37,7 @@ _ENDINGS = {
 RELATIVE_LINK = re.compile(
     # Possessive: a text with many spaces would be searched for each of them.
     r"""(?P<start><a\b[^<>]*?\shref\s*+=\s*+)(?P<mark>["'])\s*+(?P<address>(?!#|[a-z][a-z0-9+.-]*+:)"""
-    r"""[^"'<>]{1,2048}+)(?P=mark)""",
+    r"""[^"'<>]{1,1000}+)(?P=mark)""",  # addresses with many `../` take long to resolve
     re.IGNORECASE,
 )
 MOST_RELATIVE_LINKS = 200  # of one text

@@ -131,14 +131,35 @@ def read_plain(raw: bytes) -> Tree:
 
 def written_in(text: str) -> Value:
     """Return the list or the object that a text has as JSON, as some libraries send them in forms; else the text."""
+    return _written(text)[0]
+
+
+def forms_in(entries: Iterable[Value]) -> list[Tree]:
+    """Return the forms among values, each of which may be JSON in a text. Other values are ignored.
+
+    Raises Malformed if all texts together have more values than a body may have.
+    """
+    forms: list[Tree] = []
+    count = 0
+    for entry in entries:
+        form, inside = _written(entry) if isinstance(entry, str) else (entry, 0)
+        count += inside
+        if count > MOST_PARAMETERS:
+            raise Malformed("Too many parameters")
+        if isinstance(form, dict):
+            forms.append(form)
+    return forms
+
+
+def _written(text: str) -> tuple[Value, int]:
+    """Return the list or the object in a text and the number of its values; else the text, and 0."""
     if not text.startswith(("[", "{")):
-        return text
+        return text, 0
     try:
         value = _value_of(text.encode())
-        _check(value)
+        return value, _check(value)
     except Malformed:
-        return text
-    return value
+        return text, 0
 
 
 def _value_of(raw: bytes) -> Value:
@@ -157,11 +178,13 @@ def _nested(tree: Tree) -> Tree:
     plain = set(nested)
     for name, value in tree.items():
         if "[" in name and (steps := _steps(name))[0] not in plain:
-            _place(nested, steps[:-1] if isinstance(value, list) and steps[-1] == "" else steps, value)
+            is_whole_list = isinstance(value, list) and len(steps) > 1 and steps[-1] == ""
+            _place(nested, steps[:-1] if is_whole_list else steps, value)
     return nested
 
 
-def _check(root: Value) -> None:
+def _check(root: Value) -> int:
+    """Return the number of values. Raises Malformed for too many, for deep nesting, and for a NUL."""
     level: list[Value] = [root]
     count = 0
     for _ in range(DEEPEST + 1):
@@ -172,7 +195,7 @@ def _check(root: Value) -> None:
         for value in level:
             below.extend(_inside(value))
         if not below:
-            return
+            return count
         level = below
     raise Malformed("Parameters are nested too deeply")
 

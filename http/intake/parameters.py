@@ -26,7 +26,7 @@ from ...actors.rules.identity import pasted_domain
 from ...actors.rules.instants import ascii_digits
 from ...actors.rules.markup import one_line, trimmed
 from ..answers.errors import HttpError, invalid, missing
-from .decoding import Tree, Upload, Value, written_in
+from .decoding import Tree, Upload, Value, forms_in, written_in
 
 # The longest search query, in characters. More would find nothing more, and cost the database seconds.
 LONGEST_QUERY = 1000
@@ -176,9 +176,7 @@ def as_forms(value: Value) -> list[Tree]:
     The list and each form may be JSON in a text.
     """
     value = written_in(value) if isinstance(value, str) else value
-    entries = as_list(value) if isinstance(value, list | dict) else []
-    forms = (written_in(entry) if isinstance(entry, str) else entry for entry in entries)
-    return [form for form in forms if isinstance(form, dict)]
+    return forms_in(as_list(value)) if isinstance(value, list | dict) else []
 
 
 def as_time(text: str) -> str:

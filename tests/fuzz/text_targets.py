@@ -7,6 +7,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from troupe.actors.activitypub.links import MOST_RELATIVE_LINKS, with_whole_links
 from troupe.actors.activitypub.normalization import normalize
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.uris import web_address
@@ -55,6 +56,11 @@ def rendering(content_type: ContentType) -> Callable[[str], str]:
 
 def note_with(name: str) -> Callable[[str], dict[str, Any]]:
     return lambda text: NOTE | {name: text}
+
+
+def links_of(address: str) -> str:
+    """Return a link without an end, and as many links to other places of their site as are read."""
+    return f'<a href="{address}' + f'<a href="{address[:1_000]}"></a>' * MOST_RELATIVE_LINKS
 
 
 def note_with_many(member: str, kind: str, name: str) -> Callable[[str], dict[str, Any]]:
@@ -121,6 +127,7 @@ TEXTS = (
     Target("plain, of sanitised HTML", markup.HTML_CHARACTERS, markup.plain, markup.sanitise),
     Target("tidy", DOCUMENT, markup.tidy),
     Target("a note's content", DOCUMENT, read, note_with("content")),
+    Target("a note's links", DOCUMENT, lambda text: with_whole_links(text, ADDRESS), links_of),
     Target("a note's warning", DOCUMENT, read, note_with("summary")),
     Target("an article's title and warning", DOCUMENT, read, lambda text: ARTICLE | {"name": text, "summary": text}),
     Target("a note's hashtags", DOCUMENT, read, note_with_many("tag", "Hashtag", "name")),
