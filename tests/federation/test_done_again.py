@@ -72,6 +72,17 @@ async def test_a_post_is_favourited_again_by_the_same_activity(stage: Stage, ada
     assert (await ada.done("GET", f"/api/v1/statuses/{own['id']}"))["favourites_count"] == 0
 
 
+@pytest.mark.parametrize("kind", ["Like", "Block"])
+async def test_the_same_two_activities_are_applied_any_number_of_times(
+    stage: Stage, ada: Person, peer: ForeignServer, kind: str
+) -> None:
+    eve, own = peer.person("eve"), await ada.publish("hello")
+    done = act(eve, kind, own["uri"] if kind == "Like" else ADA)
+    undo = act(eve, "Undo", done, 2)
+    await take_each(stage, done, undo, done, undo, done)
+    assert await stage.rows("SELECT (SELECT count(*) FROM favourites) + (SELECT count(*) FROM blocks)") == [[1]]
+
+
 async def boosts(ada: Person, own: dict[str, Any]) -> int:
     return (await ada.done("GET", f"/api/v1/statuses/{own['id']}"))["reblogs_count"]
 

@@ -73,7 +73,7 @@ async def _find_or_note_deletion(
     if command is None and uri is not None:
         command = await _by_uri(db, activity, uri)
     if (
-        (command is None or not embedded)
+        (command is None or not activity.object)  # a repeat has it too, though only its URI counts
         and uri is not None
         and not await received_activities.is_known(db, follow_digest(activity.actor.uri, uri))
     ):
