@@ -47,6 +47,10 @@ MOST_NAMED = 20  # declarations in these whose encodings are loaded
 LONGEST_TEXT = 1000
 LONGEST_LINKED_DATA = 128 * 1024  # characters of one script with JSON-LD
 MOST_SCRIPTS = 4
+# Elements that are open at the same time. A page with more is read up to there: for an end tag that fits no element,
+# libxml2 looks through all open elements. Pages with closed elements have less than 100.
+MOST_OPEN = 2_000
+FED_AT_ONCE = 64 * 1024  # bytes; libxml2 reads on to their end after an exception of its target
 DEEPEST = 6  # objects in objects of JSON-LD
 MOST_OBJECTS = 100
 
@@ -152,7 +156,9 @@ def _encoding_inside(head: str) -> str:
 
 def _encoding(label: str) -> str:
     """Return the name of the encoding that a label names, and load its code. Empty if there is none."""
-    with suppress(LookupError):  # its code was not loaded, because the label is written with references
+    # Its code may be missing, and a confined process can't read it: the label is written with references, or is one of
+    # too many.
+    with suppress(LookupError, OSError):
         found = webencodings.lookup(label.strip("\"'"))
         if found is not None and found.name in SUPERSETS:
             found = webencodings.lookup(SUPERSETS[found.name])
@@ -207,6 +213,7 @@ class PageParser:
         self._metas: dict[str, str] = {}
         self._is_other_picture = False  # the following tags describe another picture than the first
         self._inside = ""  # the title, or a script with JSON-LD
+        self._open = 0  # the number of open elements
         self._apart = 0  # the number of open elements that are not shown: drawings, templates, `noscript`
 
     @classmethod
@@ -214,8 +221,12 @@ class PageParser:
         """Return the reader of a page, which has read the whole text."""
         reader = cls()
         parser = new_parser(target=reader, encoding="utf-8")
+        data = text.replace("\0", "").encode("utf-8", "replace")
         with suppress(EmptyDocument):  # nothing is in the page
-            parser.feed(text.replace("\0", "").encode("utf-8", "replace"))
+            for at in range(0, len(data), FED_AT_ONCE):
+                parser.feed(data[at : at + FED_AT_ONCE])
+                if reader._open > MOST_OPEN:
+                    break
             parser.close()
         return reader
 
@@ -224,6 +235,7 @@ class PageParser:
         return next((value for name in names if (value := self._metas.get(name))), "")
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._open += 1
         given = {name: value.strip() for name, value in attributes.items()}
         match tag:
             case "meta":
@@ -250,6 +262,7 @@ class PageParser:
                 pass
 
     def end(self, tag: str) -> None:
+        self._open -= 1
         if tag == self._inside:
             self._inside = ""
         elif tag in ("svg", "template", "noscript"):

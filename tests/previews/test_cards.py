@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from troupe.actors.media import pages
+from troupe.actors.media.jobs import Job
 from troupe.actors.media.page_facts import PageFacts
 from troupe.actors.media.pages import facts_of
 from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, time_of, web_address
@@ -330,3 +335,38 @@ def test_what_is_for_browsers_without_scripts_is_not_the_page() -> None:
 )
 def test_the_language_is_that_of_the_page_also_after_text(page: str) -> None:
     assert facts_of(page).language == "de"
+
+
+def test_a_page_with_too_many_open_elements_is_read_up_to_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each of its end tags, libxml2 would look through 150,000 open elements, which takes half a minute."""
+    begun: list[str] = []
+    start = pages.PageParser.start
+
+    def count(reader: pages.PageParser, tag: str, attributes: Mapping[str, str]) -> None:
+        begun.append(tag)
+        start(reader, tag, attributes)
+
+    monkeypatch.setattr(pages.PageParser, "start", count)
+    assert facts_of("<title>tea</title>" + "<b>" * 150_000 + "</i>" * 100).title == "tea"
+    assert len(begun) <= pages.MOST_OPEN + pages.FED_AT_ONCE
+
+
+@pytest.mark.parametrize("missing", range(0, 60, 3))
+def test_a_head_is_read_as_well_where_two_parts_of_a_page_meet(missing: int) -> None:
+    blank = "<!--" + "x" * (pages.FED_AT_ONCE - missing - 20) + "-->"
+    head = '<title>t\u00e9a &amp; more</title><meta property="og:description" content="gr\u00fcn &amp; good">'
+    facts = facts_of(f"<html lang=en>{blank}{head}")
+    assert (facts.title, facts.description, facts.language) == ("t\u00e9a & more", "gr\u00fcn & good", "en")
+
+
+def test_an_encoding_whose_code_can_not_be_read_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The process is confined: it can't import the encoding of a label that is written with references."""
+
+    def refuse(label: str) -> None:
+        raise PermissionError(label)
+
+    monkeypatch.setattr(pages.webencodings, "lookup", refuse)
+    source = tmp_path / "page"
+    source.write_bytes(b'<meta charset="&#107;oi8-r"><title>tea</title>')
+    made = json.loads(pages.make_page(Job("page", "", str(source), "", "")))
+    assert made["page"]["title"] == "tea"
