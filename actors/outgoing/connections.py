@@ -109,9 +109,18 @@ async def _read(
 def _headers_of(response: httpcore2.Response) -> dict[str, str]:
     """Return the headers by their names in lower case. If a header is there twice, the last counts. `Link` is a list,
     which servers write on one line or several."""
-    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
-    links = [value.decode("latin-1") for name, value in response.headers if name.lower() == b"link"]
+    headers = {name.decode("ascii").lower(): _text(value) for name, value in response.headers}
+    links = [_text(value) for name, value in response.headers if name.lower() == b"link"]
     return headers | {"link": ", ".join(links)} if len(links) > 1 else headers
+
+
+def _text(value: bytes) -> str:
+    """Return the value of a header. Many servers write addresses in `Location` and `Link` as they are, in UTF-8, as
+    browsers read them; Latin-1 is the charset of old standards."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ The page is read and the image decoded by confined processes.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -151,7 +152,7 @@ class PageReader:
         """Return the oEmbed answer; empty if there is none, because it is optional."""
         try:
             answer = await self._get(url, OEMBED, "application/json")
-            found: object = orjson.loads(answer.body) if answer.status == 200 else None
+            found: object = orjson.loads(answer.body.removeprefix(BOM_UTF8)) if answer.status == 200 else None
         except (OutgoingFailure, ValueError):
             return NO_OEMBED
         return OEmbed(found) if is_object(found) else NO_OEMBED

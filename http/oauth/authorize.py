@@ -19,7 +19,7 @@ from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden, Malformed, NotFound
-from ..intake.parameters import Flag, Given, Input, MaybeText, Text
+from ..intake.parameters import Flag, Given, Input, MaybeText, Text, Texts
 from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api
@@ -40,7 +40,7 @@ class Asked(Input):
     client_id: Given
     redirect_uri: Given
     response_type: Text = ""
-    scope: Text = "read"
+    scope: Texts = ("read",)  # a text, or a list as some libraries send it
     state: MaybeText = None
     code_challenge: MaybeText = None
     code_challenge_method: MaybeText = None
@@ -50,9 +50,10 @@ class Asked(Input):
 
     def carried(self) -> Iterator[tuple[str, str]]:
         """Yield the parameters that forms repeat."""
-        for name in ("client_id", "redirect_uri", "response_type", "scope", "state"):
+        for name in ("client_id", "redirect_uri", "response_type", "state"):
             if (value := getattr(self, name)) is not None:
                 yield name, value
+        yield "scope", " ".join(self.scope)
         if self.code_challenge:
             yield from (("code_challenge", self.code_challenge), ("code_challenge_method", "S256"))
         if self.ask_consent:
@@ -145,7 +146,7 @@ async def _checked(context: HttpContext, asked: Asked) -> Authorization:
     if asked.state is not None and len(asked.state) > LONGEST_STATE:
         raise Malformed("The app's state is too long.")
     _check_challenge(asked)
-    wanted = scopes.parse(asked.scope) or scopes.DEFAULT
+    wanted = scopes.parse(" ".join(asked.scope)) or scopes.DEFAULT
     if not scopes.known(wanted) or not scopes.covers_all(application.scopes, wanted):
         raise Malformed("The requested scope is invalid, unknown, or malformed.")
     return Authorization(application, asked, wanted)

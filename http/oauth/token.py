@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -22,7 +23,7 @@ from ..answers.answer import EMPTY, Answer, Headers, json
 from ..answers.errors import HttpError, Malformed
 from ..entities.application import token_fields
 from ..intake.decoding import text
-from ..intake.parameters import Input, Text
+from ..intake.parameters import Input, Text, Texts
 from ..intake.request import Request
 from ..router import api
 from .users import barred, user_with
@@ -76,7 +77,7 @@ class TokenRequest(Client):
     code_verifier: Text = ""
     username: Text = ""
     password: Text = ""
-    scope: Text = ""
+    scope: Texts = ()  # a text, or a list as some apps send it
 
 
 class Revocation(Client):
@@ -229,8 +230,10 @@ async def _by_password(
     return Issued(secret, token)
 
 
-def _new_token(context: HttpContext, application: Application, owner: int | None, scope: str, secret: str) -> NewToken:
-    asked = scopes.parse(scope) or scopes.DEFAULT
+def _new_token(
+    context: HttpContext, application: Application, owner: int | None, scope: Sequence[str], secret: str
+) -> NewToken:
+    asked = scopes.parse(" ".join(scope)) or scopes.DEFAULT
     if not scopes.covers_all(application.scopes, asked):
         raise OAuthError("invalid_scope")
     return NewToken(context.ids.next(), hash_of(secret), application.id, owner, asked)

@@ -460,6 +460,35 @@ async def test_an_application_gets_a_token_of_its_own(stage: Stage, application:
     assert (await app.get("/api/v1/apps/verify_credentials")).json["id"] == str(application.id)
 
 
+@pytest.mark.parametrize("scope", ["read write", "read,write", ["read", "write"], ["read write"]])
+async def test_apps_send_their_scopes_as_a_text_or_as_a_list(
+    stage: Stage, ada: Person, application: Application, scope: str | list[str]
+) -> None:
+    client = {"client_id": application.client_id, "client_secret": SECRET, "scope": scope}
+    own = await stage.anybody().post("/oauth/token", json={"grant_type": "client_credentials"} | client)
+    assert (own.status, own.json["scope"]) == (200, "read write")
+    way = asked(
+        application, scope="read"
+    )  # superseriousbusiness/gotosocial#553: the token's scopes are those of its code
+    code = {
+        "grant_type": "authorization_code",
+        "redirect_uri": CALLBACK,
+        "code": code_in(await consent(stage.anybody(), way)),
+    }
+    token = await stage.anybody().post("/oauth/token", json=code | client)
+    assert (token.status, token.json["scope"]) == (200, "read")
+
+
+async def test_scopes_in_a_list_are_asked_for_and_kept_by_the_forms(
+    stage: Stage, ada: Person, application: Application
+) -> None:
+    way = asked(application)
+    del way["scope"]
+    answer = await consent(stage.anybody(), way | {"scope[0]": "read:accounts", "scope[1]": "write:statuses"})
+    token = await exchange(stage, application, code_in(answer))
+    assert (token.status, token.json["scope"]) == (200, "read:accounts write:statuses")
+
+
 @pytest.mark.parametrize("credentials", ["\xff", "!", base64.b64encode(b"\xff:x").decode(), "AGE6eA=="])
 async def test_impossible_basic_credentials_are_no_client(stage: Stage, credentials: str) -> None:
     basic = {"Authorization": f"Basic {credentials}"}
@@ -477,7 +506,7 @@ async def test_impossible_basic_credentials_are_no_client(stage: Stage, credenti
         ({"grant_type": "password"}, 400, "unsupported_grant_type", "The authorization grant type is not supported"),
         ({"grant_type": ""}, 400, "invalid_request", "Missing required parameter: grant_type."),
         ({"grant_type": "authorization_code"}, 400, "invalid_request", "Missing required parameter: code."),
-        ({"scope[]": "read"}, 400, "invalid_request", "Validation failed: Scope is invalid"),
+        ({"code[]": "read"}, 400, "invalid_request", "Validation failed: Code is invalid"),
     ],
 )
 async def test_what_the_token_endpoint_refuses(

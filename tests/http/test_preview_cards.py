@@ -172,6 +172,12 @@ async def test_oembed_and_linked_data_are_read(stage: Stage, ada: Person, web: S
     assert (card["type"], card["html"], card["embed_url"]) == ("link", "", "")
 
 
+async def test_an_oembed_answer_may_begin_with_a_byte_order_mark(stage: Stage, ada: Person, web: Site) -> None:
+    web.file("/oembed", b'\xef\xbb\xbf{"type": "link", "title": "From oEmbed"}', "application/json")
+    link = '<link rel="alternate" type="application/json+oembed" href="/oembed">'
+    assert (await preview(stage, ada, web.page("/tea", f"<title>Tea</title>{link}")))["title"] == "From oEmbed"
+
+
 async def test_halves_of_characters_and_odd_declarations_leave_a_page_readable(
     stage: Stage, ada: Person, web: Site
 ) -> None:

@@ -244,6 +244,13 @@ async def test_a_redirect_is_followed_and_headers_stay_at_their_origin(identity:
     assert [asked.headers.get("signature") for asked in there.asked] == ["ours", "ours", None]
 
 
+@pytest.mark.parametrize("location", ["/é?q=ü".encode().decode("latin-1"), "/é?q=ü", "/%C3%A9?q=%C3%BC"])
+async def test_a_redirect_may_be_written_in_utf_8(identity: Certificate, location: str) -> None:
+    """Sites write addresses as they are, in bytes of UTF-8 or Latin-1 (mastodon/mastodon#30792, scrapy/scrapy#2321)."""
+    async with peer(leading(a=location), identity.server) as there:
+        assert (await client(identity).send(get(there.url("/a")), LIMITS)).body == b"/%C3%A9?q=%C3%BC"
+
+
 @pytest.mark.parametrize("location", ["https://127.0.0.1:{port}/", "http://other.example/", "https://u@peer.test/"])
 async def test_a_redirect_that_leads_inwards_is_not_followed(identity: Certificate, location: str) -> None:
     async with peer(leading(), identity.server) as there:
