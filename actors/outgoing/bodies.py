@@ -17,6 +17,8 @@ CODINGS = frozenset({
 Write = Callable[[bytes], Awaitable[None]]
 
 GZIP = 16 + zlib.MAX_WBITS
+MEMBER = b"\x1f\x8b"  # the first bytes of a member
+MOST_MEMBERS = 256  # of a body: each costs time, also an empty one
 
 
 async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, cut: bool = False) -> bytes:
@@ -57,12 +59,22 @@ def _codings_of(encoding: str) -> list[str]:
 
 
 async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> bytes:
-    unzip, body, received = zlib.decompressobj(GZIP), bytearray(), 0
+    """Return an unpacked body. Servers that compress it piece by piece send several members of gzip (RFC 1952, 2.2).
+
+    Other bytes after a member are ignored, as in browsers.
+    """
+    unzip, body, received, members = zlib.decompressobj(GZIP), bytearray(), 0, 1
     async for chunk in chunks:
         received += len(chunk)
         try:
             # A byte more than allowed distinguishes a body that is too large from a body that just fits.
             body += unzip.decompress(chunk, limit + 1 - len(body))
+            while unzip.unused_data.startswith(MEMBER) and len(body) <= limit:
+                members += 1
+                if members > MOST_MEMBERS:
+                    raise BadAnswer("the answer has too many members of gzip")
+                rest, unzip = unzip.unused_data, zlib.decompressobj(GZIP)
+                body += unzip.decompress(rest, limit + 1 - len(body))
         except zlib.error:
             raise BadAnswer("the answer is not gzip") from None
         if len(body) > limit:

@@ -91,7 +91,11 @@ def named_target(url: str) -> RequestTarget:
 
 
 def redirected(target: RequestTarget, location: str, read: Callable[[str], RequestTarget] = target_of) -> RequestTarget:
-    """Return the target of a redirect. `read` has the rules of the client that follows it."""
+    """Return the target of a redirect. `read` has the rules of the client that follows it.
+
+    Spaces are encoded, as in browsers, because many sites write addresses with spaces there.
+    """
+    location = location.strip(" ").replace(" ", "%20")
     _check_text(location)
     try:
         leads_to = urljoin(target.url, location)

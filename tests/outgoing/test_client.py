@@ -244,11 +244,22 @@ async def test_a_redirect_is_followed_and_headers_stay_at_their_origin(identity:
     assert [asked.headers.get("signature") for asked in there.asked] == ["ours", "ours", None]
 
 
-@pytest.mark.parametrize("location", ["/é?q=ü".encode().decode("latin-1"), "/é?q=ü", "/%C3%A9?q=%C3%BC"])
-async def test_a_redirect_may_be_written_in_utf_8(identity: Certificate, location: str) -> None:
-    """Sites write addresses as they are, in bytes of UTF-8 or Latin-1 (mastodon/mastodon#30792, scrapy/scrapy#2321)."""
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/é?q=ü".encode().decode("latin-1"), b"/%C3%A9?q=%C3%BC"),  # mastodon/mastodon#30792, scrapy/scrapy#2321
+        ("/é?q=ü", b"/%C3%A9?q=%C3%BC"),
+        ("/日本".encode().decode("latin-1"), b"/%E6%97%A5%E6%9C%AC"),
+        ("/%C3%A9?q=%C3%BC", b"/%C3%A9?q=%C3%BC"),
+        ("/tea time?q=a b", b"/tea%20time?q=a%20b"),  # curl/curl#4445, snoyberg/http-client#83
+    ],
+)
+async def test_a_redirect_may_have_characters_that_no_address_has(
+    identity: Certificate, location: str, path: bytes
+) -> None:
+    """Sites write addresses as they are, in bytes of UTF-8 or Latin-1. Browsers encode them."""
     async with peer(leading(a=location), identity.server) as there:
-        assert (await client(identity).send(get(there.url("/a")), LIMITS)).body == b"/%C3%A9?q=%C3%BC"
+        assert (await client(identity).send(get(there.url("/a")), LIMITS)).body == path
 
 
 @pytest.mark.parametrize("location", ["https://127.0.0.1:{port}/", "http://other.example/", "https://u@peer.test/"])
@@ -309,6 +320,21 @@ async def test_what_is_no_content_coding_is_ignored(identity: Certificate, names
         assert (await client(identity).send(OutgoingRequest("GET", there.url()), LIMITS)).body == b"text"
 
 
+@pytest.mark.parametrize("end", [b"", b"\0\0\0", b"junk"])
+async def test_a_body_may_have_several_parts_of_gzip(identity: Certificate, end: bytes) -> None:
+    """Servers compress a body piece by piece, and join the pieces (RFC 1952, 2.2; urllib3/urllib3#1285)."""
+    body = gzip.compress(b"a" * 50) + gzip.compress(b"") + gzip.compress(b"b" * 50) + end
+    async with peer(always(answer(200, body, Content_Encoding="gzip")), identity.server) as there:
+        assert (await client(identity).send(get(there.url()), LIMITS)).body == b"a" * 50 + b"b" * 50
+
+
+async def test_a_body_has_a_limit_for_its_parts_of_gzip(identity: Certificate) -> None:
+    body = gzip.compress(b"") * 1000
+    async with peer(always(answer(200, body, Content_Encoding="gzip")), identity.server) as there:
+        with pytest.raises(BadAnswer):
+            await client(identity).send(get(there.url()), RequestLimits(20, 100_000))
+
+
 async def test_a_gzip_bomb_is_not_unpacked(identity: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(b"\0" * 9_000_000)
     unpacked: list[int] = []
@@ -321,6 +347,10 @@ async def test_a_gzip_bomb_is_not_unpacked(identity: Certificate, monkeypatch: p
         def decompress(self, data: bytes, most: int) -> bytes:
             unpacked.append(len(got := self._unzip.decompress(data, most)))
             return got
+
+        @property
+        def unused_data(self) -> bytes:
+            return self._unzip.unused_data
 
     monkeypatch.setattr(zlib, "decompressobj", Counting)
     async with peer(always(answer(200, bomb, Content_Encoding="gzip")), identity.server) as there:
