@@ -270,13 +270,14 @@ class Troupe:
     def self_report(self) -> dict[str, object]:
         """Return what `troupe doctor` can't see from outside: its version, stalls, refused calls, a probe's token.
 
-        `place` has the options of `troupe serve` that name the address, which `troupe doctor` does not have.
+        `place` has the options of `troupe serve` that name the address, which `troupe doctor` does not have, and
+        `epochs` the epoch of each shard of accounts.
         """
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return {
             "descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue(),
             "loop": self.stalls.last_day(), "refusing": self.database.refusing(),
-            "place": self.settings.model_dump(include=PLACE), "version": __version__,
+            "place": self.settings.model_dump(include=PLACE), "version": __version__, "epochs": self.database.epochs(),
         }  # fmt: skip
 
     async def _prepare(self, database: Database) -> None:

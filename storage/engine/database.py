@@ -36,6 +36,8 @@ class Unavailable(StorageError):
 class NotOwner(Unavailable):
     """Raised when another node has taken the shard of a transaction (`shards.py`). Nothing was committed."""
 
+    fault = "the table shards names another owner of accounts"
+
 
 class Doubtful(StorageError):
     """Raised when the connection was lost during COMMIT: the transaction was committed or not."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
-from .database import StorageError
+from .database import NotOwner, StorageError
 
 DISK_FULL = "disk full"
 
@@ -73,11 +73,11 @@ def machine_fault(error: BaseException) -> str | None:
 
     For an error of storage, the cause is in the exceptions that led to it.
     """
+    if isinstance(error, CallTooLong | NotOwner):
+        return error.fault
     if isinstance(error, StorageError):
         causes = (machine_fault(inner) or _unreachable(inner) for inner in [error.__cause__] if inner is not None)
         return next(causes, None) or str(error) or type(error).__name__
-    if isinstance(error, CallTooLong):
-        return error.fault
     if isinstance(error, BucketFailed):
         return "the store of media files fails"
     for kind, cause in _OF_POSTGRESQL:

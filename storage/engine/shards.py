@@ -11,6 +11,7 @@ A node that is alone takes all shards when its term begins (`term.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from zlib import crc32
 
 from .database import Connection, Entering, NotOwner
@@ -36,7 +37,14 @@ KEEP_NODE = """
         lease_until = NULL, draining = false, protocol = excluded.protocol, schema = excluded.schema
 """
 FORGET_OTHERS = "DELETE FROM nodes WHERE name <> $1"
+# A row that was deleted by hand comes back. Its new epoch is later than any that it had: each term takes a shard once.
+INSERT_MISSING = f"""
+    INSERT INTO shards (shard, epoch)
+    SELECT shard, greatest((SELECT term FROM node), (SELECT max(epoch) FROM shards))
+    FROM generate_series(0, {SHARDS - 1}) AS shard ON CONFLICT DO NOTHING
+"""
 TAKE_ALL = "SELECT shard, epoch FROM take_shards((SELECT array_agg(shard) FROM shards), $1)"
+STORED = "SELECT shard, epoch FROM shards"
 
 
 def begin_in(entering: Entering) -> str:
@@ -50,6 +58,10 @@ class Epochs:
 
     def __init__(self, epochs: dict[int, int]) -> None:
         self._entering: list[Entering] = [(shard, epochs.get(shard, -1)) for shard in range(SHARDS)]
+
+    def __iter__(self) -> Iterator[int]:
+        """Iterate over the epochs in the order of their shards. The epoch of another node's shard is -1."""
+        return (epoch for _, epoch in self._entering)
 
     def entering(self, shard: int) -> Entering:
         """Return how a transaction enters a shard. PostgreSQL refuses the shard of another node."""
@@ -66,10 +78,20 @@ def shard_of(key: str | int) -> int:
 
 
 async def take_all(db: Connection, node: str) -> Epochs:
-    """Take all shards for the only node, in a transaction. Wait for the transactions of earlier owners."""
+    """Take all shards for the only node, in a transaction. Wait for the transactions of earlier owners.
+
+    Rows that were changed or deleted by hand are repaired, so that a restart is enough after such a change.
+    """
     await db.execute(FORGET_OTHERS, node)
     await db.execute(KEEP_NODE, node, NUMBER, PROTOCOL)
+    await db.execute(INSERT_MISSING)
     return Epochs({row["shard"]: row["epoch"] for row in await db.fetch(TAKE_ALL, node)})
+
+
+async def count_lost(db: Connection, epochs: Sequence[object]) -> int:
+    """Return the number of shards that PostgreSQL refuses to a process with these epochs."""
+    stored = {row["shard"]: row["epoch"] for row in await db.fetch(STORED)}
+    return sum(stored.get(shard) != epoch for shard, epoch in enumerate(epochs))
 
 
 def moved(error: BaseException) -> NotOwner | None:

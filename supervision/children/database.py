@@ -163,6 +163,10 @@ class SupervisedDatabase:
         pool = self._pool
         return PoolUse(pool.connected, pool.busy, pool.waiting) if pool else PoolUse()
 
+    def epochs(self) -> list[int]:
+        """Return the epochs in which this process owns the shards of accounts; empty while it restarts."""
+        return [*self._term.epochs] if self._term and self._pool else []
+
     @property
     def predecessor(self) -> str:
         """The node from which this node took over; empty if there is none."""

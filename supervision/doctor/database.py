@@ -8,8 +8,10 @@ from ...actors.kernel import instant_of_id
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.fitness import OLDEST
+from ...storage.engine.json_values import JsonObject, list_or_empty
 from ...storage.engine.migrate import MigrationRefused, require_current
 from ...storage.engine.server_facts import ServerFacts, server_facts
+from ...storage.engine.shards import SHARDS, count_lost
 from ...storage.upkeep import words_to_come
 from ..system.disks import size_text
 from .findings import Examination, Finding
@@ -38,6 +40,7 @@ def check_database(examination: Examination) -> Iterator[Finding]:
         return
     yield from evaluate(facts, examination.sources.settings.database_connections, own=not _is_external(examination))
     yield from _schema(examination.dsn)
+    yield from _shards(examination.dsn, examination.server)
     if _is_external(examination):
         yield Finding(SUBJECT, "note", f"{NOT_SEEN}; the database has {size_text(facts.size)} now")
 
@@ -134,6 +137,18 @@ def _schema(dsn: str) -> Iterator[Finding]:
         yield Finding(SUBJECT, "wrong", str(error), "Run `troupe migrate`, or start the server, which does it.")
     else:
         yield from _searchable(transact_once(dsn, words_to_come.below))
+
+
+def _shards(dsn: str, server: JsonObject | None) -> Iterator[Finding]:
+    """Find shards of accounts whose epoch was changed after the running server had taken them."""
+    epochs = list_or_empty((server or {}).get("epochs"))  # a server of an earlier version does not say
+    if epochs and (lost := transact_once(dsn, count_lost, epochs)):
+        yield Finding(
+            SUBJECT, "wrong",
+            f"the table shards has other epochs than the running server for {lost} of {SHARDS} shards of accounts:"
+            " their owners can't post",
+            "Restart the server, which takes all shards again. Then find out what changed the table.",
+        )  # fmt: skip
 
 
 def _searchable(below_id: int | None) -> Iterator[Finding]:

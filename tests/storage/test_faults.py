@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from troupe.storage.engine.database import Connection, Doubtful, Unavailable
+from troupe.storage.engine.database import Connection, Doubtful, NotOwner, Unavailable
 from troupe.storage.engine.faults import machine_fault
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 
@@ -102,6 +102,7 @@ async def test_too_many_connections_are_the_cause_that_is_told(dsn: str) -> None
         (asyncpg.UniqueViolationError("x"), None),
         (Unavailable("the connection pool is closed"), "the connection pool is closed"),
         (Doubtful("x"), "x"),
+        (NotOwner("shard 7 has epoch 2, not 1"), "the table shards names another owner of accounts"),
     ],
     ids=str,
 )

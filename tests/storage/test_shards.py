@@ -10,7 +10,7 @@ from troupe.storage import statuses
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection, NotOwner
 from troupe.storage.engine.pool import ConnectionPool, open_pool
-from troupe.storage.engine.shards import SHARDS, Epochs, shard_of, take_all
+from troupe.storage.engine.shards import SHARDS, Epochs, count_lost, moved, shard_of, take_all
 from troupe.storage.engine.term import hold_term
 from troupe.storage.federation.activities import NO_REMOTE_FOLLOWERS
 from troupe.storage.statuses import NewStatus
@@ -64,6 +64,37 @@ async def test_a_node_that_is_alone_owns_all_shards_in_a_new_epoch(dsn: str) -> 
 
 async def nodes(db: Connection) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in await db.fetch("SELECT name, incarnation, number FROM nodes")]
+
+
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM shards WHERE shard < 100", "DELETE FROM shards", "DELETE FROM nodes",
+               "UPDATE shards SET epoch = 1000, node = NULL WHERE shard = 7"],
+)  # fmt: skip
+async def test_a_restart_repairs_the_table_of_shards(dsn: str, change: str) -> None:
+    async with hold_term(dsn) as before, open_pool(dsn, size=1, epochs=before.epochs) as old:
+        await old.transact(execute, change)
+        lost = await old.read(count_lost, [*before.epochs])
+        assert lost == (await old.read(count_refused, before.epochs))
+    async with hold_term(dsn) as term, open_pool(dsn, size=1, epochs=term.epochs) as pool:
+        assert await pool.read(count_lost, [*term.epochs]) == 0
+        assert {node for node, _ in await pool.read(epochs_of)} == {"main"}
+        assert all(later > earlier for earlier, later in zip(before.epochs, term.epochs, strict=True))
+        await pool.transact_in(7, write, "after the restart")
+
+
+async def execute(db: Connection, statement: str) -> None:
+    await db.execute(statement)
+
+
+async def count_refused(db: Connection, epochs: Epochs) -> int:
+    """Return the number of shards that refuse a transaction with these epochs."""
+    refused = 0
+    for shard in range(SHARDS):
+        try:
+            await db.fetchval("SELECT enter_shard($1, $2)", *epochs.entering(shard))
+        except Exception as error:
+            refused += moved(error) is not None
+    return refused
 
 
 def test_an_account_has_one_shard_for_ever() -> None:

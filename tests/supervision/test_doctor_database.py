@@ -19,7 +19,9 @@ from troupe.storage.engine import connect
 from troupe.storage.engine.cluster import NAME, OWN_URL, SOCKET_NAME
 from troupe.storage.engine.connect import run, transact_once
 from troupe.storage.engine.database import Connection
+from troupe.storage.engine.json_values import JsonObject
 from troupe.storage.engine.server_facts import ServerFacts, server_facts
+from troupe.storage.engine.shards import SHARDS
 from troupe.supervision.doctor.clock import check_clock
 from troupe.supervision.doctor.database import LET_GO_ON, check_database, evaluate
 from troupe.supervision.doctor.findings import Check, Examination, Finding
@@ -118,6 +120,22 @@ def test_calls_that_the_running_server_refuses_are_found() -> None:
         "it refuses calls of the database: a lock of the database holds calls up"
     ]  # fmt: skip
     assert wrong(list(check_server(replace(examination, server={"refusing": ""})))) == []
+
+
+def test_shards_that_the_running_server_has_lost_are_found(dsn: str) -> None:
+    examination = Examination(read_sources({}, {"TROUPE_DATABASE_URL": dsn}), dsn, server={"epochs": [0] * SHARDS})
+    assert not any("shards" in text for text in wrong(list(check_database(examination))))
+    execute(dsn, "DELETE FROM shards WHERE shard < 2")
+    execute(dsn, "UPDATE shards SET epoch = 1 WHERE shard = 2")
+    (found,) = (one for one in check_database(examination) if "shards" in one.text)
+    assert (found.state, found.text) == (
+        "wrong", "the table shards has other epochs than the running server for 3 of 256 shards of accounts:"
+        " their owners can't post",
+    )  # fmt: skip
+    assert found.cure.startswith("Restart the server")
+    silences: list[JsonObject] = [{}, {"epochs": []}, {"epochs": None}]
+    for silent in silences:
+        assert not any("shards" in text for text in wrong(list(check_database(replace(examination, server=silent)))))
 
 
 def test_a_server_that_was_not_restarted_after_an_upgrade_is_found() -> None:

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from troupe.storage.engine.database import Unavailable
+from troupe.storage.engine.database import NotOwner, Unavailable
 from troupe.supervision.refusals import Refusals
 
 
@@ -53,6 +53,14 @@ async def test_286_refusals_of_one_cause_are_two_records(
     first, second = (facts for _, facts in records)
     assert first["error"] == 'disk full: could not extend file "base/5/0": No space left on device'
     assert (first["count"], second["count"]) == (None, 240)
+
+
+async def test_refusals_of_all_shards_are_one_record(refusals: Refusals, records: Records) -> None:
+    for shard in range(256):
+        refusals.refused(NotOwner(f"shard {shard} has epoch 2, not 1"))
+    assert [facts["error"] for _, facts in records] == [
+        "the table shards names another owner of accounts: shard 0 has epoch 2, not 1"
+    ]  # fmt: skip
 
 
 async def test_another_cause_is_told_at_once(refusals: Refusals, records: Records, autojump_clock: MockClock) -> None:
