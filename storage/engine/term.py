@@ -245,7 +245,7 @@ class _Lease:
         await self._migrate()
         term = Term(number or await self._raise_term(), predecessor=parse(other))
         if self.node is not None:
-            async with self.connection.transaction():
+            async with lock_waits.report_blocker(self.dsn, self.connection), self.connection.transaction():
                 term.epochs = await take_all(self.connection, self.node)
         await term.check(self.connection)
         return term

@@ -7,6 +7,7 @@ import pytest
 import trio
 
 from troupe.storage import statuses
+from troupe.storage.engine import lock_waits
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection, NotOwner
 from troupe.storage.engine.pool import ConnectionPool, open_pool
@@ -134,6 +135,34 @@ async def test_a_takeover_waits_for_a_transaction_of_the_owner(dsn: str) -> None
             await pool.transact_in(7, write, "too late")
         await pool.transact_in(8, write, "of another shard")
         assert await other.read(written) == {"acknowledged", "of another shard"}
+
+
+async def test_a_start_that_waits_for_a_lock_says_who_holds_it(
+    dsn: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_waits, "REPORT_AFTER", 0.1)
+    monkeypatch.setattr(lock_waits, "LOOK_EVERY", 0.05)
+    started, said = trio.Event(), ""
+
+    async with open_pool(dsn, size=1, application_name="psql") as other, trio.open_nursery() as nursery:
+
+        async def start() -> None:
+            async with hold_term(dsn):
+                started.set()
+
+        async def hold_up(db: Connection) -> None:
+            nonlocal said
+            await db.execute("UPDATE shards SET epoch = 7 WHERE shard = 7")
+            nursery.start_soon(start)
+            while not said:
+                await db.execute("SELECT pg_sleep(0.01)")
+                said = capsys.readouterr().err
+            assert not started.is_set()
+
+        with trio.fail_after(9):
+            await other.transact(hold_up)
+            await started.wait()
+    assert said.startswith("Waiting for psql, which holds a lock of the database (process ")
 
 
 async def delete(db: Connection, text: str) -> None:
