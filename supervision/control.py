@@ -32,6 +32,8 @@ HAND_OVER = orjson.dumps({"command": LISTENERS}) + b"\n"
 MOST_SOCKETS = 16
 # The command with which the next server asks this server to finish its requests, before it takes over the database.
 DRAIN = "drain"
+# The command with which the next server says that it does not start, so that this server serves again at once.
+RESUME = "resume"
 PATIENCE = 5.0  # seconds that a caller has to send its question
 HURRIED_PATIENCE = 0.5  # the patience of the watchdog's thread, which has other duties
 LOOKS = 4  # of the thread at a caller that waits, until it answers
@@ -253,3 +255,13 @@ async def _line(stream: trio.SocketStream) -> bytes:
             break
         line += part
     return line
+
+
+def ask_to_resume(path: Path) -> None:
+    """Ask the running server to serve again. One of an earlier version does so after a minute."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, suppress(OSError):
+        line.settimeout(PATIENCE)
+        with short_name(path) as name:
+            line.connect(name)
+        line.sendall(orjson.dumps({"command": RESUME}) + b"\n")
+        line.recv(LONGEST_QUESTION)

@@ -71,7 +71,11 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
         except Interrupted:
             log.record("shutdown.begun", decision=signals.first)
             return
-        trio.run(_supervise, troupe, signals, manager)
+        try:
+            trio.run(_supervise, troupe, signals, manager)
+        finally:
+            if not troupe.database.has_begun:
+                troupe.listeners.give_back()
 
 
 def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:

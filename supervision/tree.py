@@ -74,7 +74,7 @@ from .children.database import SupervisedDatabase
 from .children.http_server import HttpServer
 from .children.notices import apply_notice
 from .children.parking import Parking
-from .control import DRAIN, ControlSocket
+from .control import DRAIN, RESUME, ControlSocket
 from .inspector import Inspector
 from .log.level import LiveLogLevel
 from .log.log import SupervisionLog, as_json
@@ -201,7 +201,7 @@ class Troupe:
         )
         control = ControlSocket(
             self.settings.control_socket,
-            {**tree, "doctor": self.self_report, DRAIN: http.drain, **inspector.answers()},
+            {**tree, "doctor": self.self_report, DRAIN: http.drain, RESUME: http.resume, **inspector.answers()},
             self.listeners.hand_over,
             answers_outside={**tree, **inspector.answers_outside()},
         )  # fmt: skip

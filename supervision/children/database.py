@@ -172,6 +172,11 @@ class SupervisedDatabase:
         """The node from which this node took over; empty if there is none."""
         return str(self._term.predecessor or "") if self._term else ""
 
+    @property
+    def has_begun(self) -> bool:
+        """True if this process has begun a term, which ends that of another server."""
+        return self._term is not None
+
     def _begun(self, term: Term) -> None:
         self._term = term
         if term.predecessor:

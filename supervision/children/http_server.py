@@ -45,26 +45,34 @@ class HttpServer:
         )
         self._ending = trio.Event()  # set to end the serving
         self._drained = trio.Event()
+        self._resumed = trio.Event()  # set to serve again, or to stop
 
     async def drain(self) -> bool:
         """Take no more connections, answer the requests that are running, and close. False while some go on.
 
         The server that takes over asks for it, before it shuts this server out of the database. If it does not begin,
-        this server serves again after a while.
+        this server serves again: at once if it says so (`resume`), else after a while.
         """
         self._ending.set()
         with trio.move_on_after(ANSWER_AFTER):
             await self._drained.wait()
         return self._drained.is_set()
 
+    def resume(self) -> None:
+        """Serve again after `drain`: the server that was to take over does not start."""
+        self._resumed.set()
+
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve requests until `stopping`, and again if a server that was to take over does not."""
         while True:
-            self._ending, self._drained = trio.Event(), trio.Event()
+            self._ending, self._drained, self._resumed = trio.Event(), trio.Event(), trio.Event()
             await self._serve(stopping, self._ending, task_status)
             self._drained.set()
-            with trio.move_on_after(TAKEN_OVER_WITHIN):
-                await stopping.wait()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_pass_on, stopping, self._resumed)
+                with trio.move_on_after(TAKEN_OVER_WITHIN):
+                    await self._resumed.wait()
+                nursery.cancel_scope.cancel()
             if stopping.is_set():
                 return
             task_status = trio.TASK_STATUS_IGNORED

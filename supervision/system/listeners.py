@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...actors.configuration import ServerSettings, Settings
 from ...http.server.listener import bind, bind_path
-from ..control import answers, ask_for_sockets, ask_to_drain
+from ..control import answers, ask_for_sockets, ask_to_drain, ask_to_resume
 from ..failures import CannotListen
 
 FIRST = 3  # the first file descriptor that systemd hands over (sd_listen_fds(3))
@@ -34,6 +34,7 @@ class Listeners:
         self._settings = settings
         self._held: list[socket.socket] = []
         self._shared = False
+        self._asked = False  # another server was asked to serve no more
 
     def inherit(self, environment: MutableMapping[str, str]) -> None:
         """Take the sockets of systemd, or else of the server that is taken over. Raises CannotListen."""
@@ -45,7 +46,13 @@ class Listeners:
             if self._held:
                 # Clients that connect from now on wait for this server. Requests at the other server are answered
                 # by it, as long as it has the database.
+                self._asked = True
                 ask_to_drain(self._settings.control_socket, self._settings.shutdown_grace)
+
+    def give_back(self) -> None:
+        """Have the server whose sockets were taken serve again, because this server does not start."""
+        if self._asked:
+            ask_to_resume(self._settings.control_socket)
 
     def open(self) -> list[socket.socket]:
         """Return copies of the sockets, which the server closes when it stops. Binds them first. Raises OSError."""

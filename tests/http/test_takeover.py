@@ -12,6 +12,7 @@ import trio
 from troupe.actors.configuration import Settings
 from troupe.supervision.children import http_server
 from troupe.supervision.children.http_server import HttpServer
+from troupe.supervision.control import DRAIN, RESUME, Answer, ControlSocket
 from troupe.supervision.system.listeners import Listeners
 
 from ..clients import Stage
@@ -19,6 +20,28 @@ from ..end_to_end.server import free_port
 from .serving import PATIENCE, say
 
 ASK = b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+async def test_a_server_serves_again_at_once_if_the_next_one_says_that_it_does_not_start(
+    stage: Stage, tmp_path: Path
+) -> None:
+    settings = Settings(data=tmp_path, host="127.0.0.1", port=free_port())
+    actors: Any = SimpleNamespace(cut_streams=list)
+    database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
+    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners, None), trio.Event()
+    environment: dict[str, str] = {}
+    answers: dict[str, Answer] = {DRAIN: server.drain, RESUME: server.resume}
+    control = ControlSocket(settings.control_socket, answers, listeners.hand_over)
+    following = Listeners(settings.model_copy(update={"takeover": True}))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(server.run, stopping)
+        await nursery.start(control.run, stopping)
+        for _ in range(2):
+            await trio.to_thread.run_sync(following.inherit, environment)
+            await trio.to_thread.run_sync(following.give_back)
+            with trio.fail_after(PATIENCE):
+                assert (await say(settings.port, ASK)).startswith(b"HTTP/1.1 200")
+        stopping.set()
 
 
 async def test_a_server_that_is_not_taken_over_from_serves_again(
