@@ -116,12 +116,15 @@ async def _prepare(connection: Any) -> list[Any]:
 
     They are closed with their objects.
     """
-    for name in ("track_activities", "update_process_title"):
-        await connection.execute(f"SET {name} = off")
-    return [
+    prepared = [
         await connection.prepare(RELEASE, name="release"),
         await connection.prepare(SAVEPOINT, name="savepoint"),
     ]
+    # Last: preparing leaves the timer of `statement_timeout` running, which would cancel the first statement after a
+    # pause, as when other scenarios use another database first.
+    for name in ("track_activities", "update_process_title"):
+        await connection.execute(f"SET {name} = off")
+    return prepared
 
 
 class Postgres(Protocol):
