@@ -85,6 +85,16 @@ class Fact:
         return False
 
     @property
+    def possible_since(self) -> int:
+        """The time since when it may be so."""
+        since = self.time.now
+        for tick, known in reversed(self._past):
+            if known is False:
+                break
+            since = tick
+        return since
+
+    @property
     def alone(self) -> bool:
         """Whether one operation at a time has a hand in it."""
         return not self._mixed

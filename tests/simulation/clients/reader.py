@@ -358,8 +358,13 @@ class Stream:
                 raise self._complain(f"has not told {key}")
 
     def _stands(self, key: Key) -> bool:
-        number = int(key[4])
-        return number < 0 or self._reader.model.numbered[number].there.value is True
+        """Whether its status is there, and could be seen since it was told. A mention is told after a block, too."""
+        reader, number = self._reader, int(key[4])
+        if number < 0:
+            return True
+        post = reader.model.numbered[number]
+        view = View(reader.model, reader.number, reader.model.fact(*key).possible_since)
+        return post.there.value is True and (key[2] == "mention" or view.sees(post) is not False)
 
     def _was_due(self, post: Post) -> bool:
         """Whether it belonged here all the time from its acknowledgement on, and nothing else stood for it."""
