@@ -42,9 +42,10 @@ BODY_KEY = "troupe.body"  # the key of a body in its request's scope
 LEFT_BYTES = 1024 * 1024
 LEFT_SECONDS = 5
 
-# Ids of requests: the length of the random beginning (132 bits), and the form of ids that clients send.
+# Ids of requests: the length of the random beginning (132 bits), and the form of ids that clients send. None begins
+# with a dash, because `troupe request` takes it for an option then.
 BEGINNING = 22
-REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+REQUEST_ID = re.compile(r"[A-Za-z0-9._][A-Za-z0-9._-]{0,63}")
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
@@ -226,7 +227,7 @@ def request_ids(secret: str) -> Callable[[], str]:
 
     A random id for each request would cost more than many answers do.
     """
-    start, numbers = secret[:BEGINNING], count(1)
+    start, numbers = secret[:BEGINNING].replace("-", "_"), count(1)
     return lambda: f"{start}-{next(numbers):x}"
 
 

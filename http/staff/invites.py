@@ -50,7 +50,7 @@ async def create(me: StaffMember, posted: InviteForm) -> str:
     """Create an invite in the name of the member."""
     if not (_within(posted.uses, MOST_USES) and _within(posted.days, MOST_DAYS)):
         raise Refused(422, f"Choose up to {MOST_USES} uses and {MOST_DAYS} days, or leave them empty.")
-    code = me.context.secret()[:CODE_CHARACTERS]
+    code = me.context.secret()[:CODE_CHARACTERS].replace("-", "_")  # as `troupe invites create` makes them
     wanted = NewInvite(code, posted.uses, posted.days, posted.comment, me.user.account_id)
     await me.ask(CreateInvite(me.staff, wanted))
     return "made"

@@ -43,7 +43,9 @@ async def _create(db: Connection, here: Here, uses: int | None, days: int | None
     from ...actors.commands.invites import CreateInvite, NewInvite, create
 
     inviting = None if by is None else (await find_local(db, here, by)).id
-    wanted = NewInvite(secrets.token_urlsafe(CODE_BYTES), uses, days, comment, inviting)
+    # Without dashes: `troupe invites expire` takes a code that begins with one for an option.
+    code = secrets.token_urlsafe(CODE_BYTES).replace("-", "_")
+    wanted = NewInvite(code, uses, days, comment, inviting)
     require(await create(here.act, CreateInvite(here.staff, wanted)))
     return wanted.code
 

@@ -7,7 +7,7 @@ import pytest
 from troupe.actors.facts.access import RevokedToken
 from troupe.actors.kernel.errors import Busy, Quarantined, Refused
 from troupe.http.answers.errors import error_answer, invalid, missing
-from troupe.http.intake.request import request_id
+from troupe.http.intake.request import request_id, request_ids
 from troupe.storage import oauth
 from troupe.storage.engine.database import Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
@@ -114,9 +114,14 @@ async def test_every_answer_has_its_headers(stage: Stage, ada: Person) -> None:
 async def test_a_request_keeps_the_id_it_came_with(stage: Stage) -> None:
     client = stage.anybody()
     assert (await client.get(HOME, headers={"X-Request-Id": "a.b_c-1"})).headers["X-Request-Id"] == "a.b_c-1"
-    for id in ("a b", "a" * 65, "<script>"):
+    for id in ("a b", "a" * 65, "<script>", "-a", "--json"):
         assert (await client.get(HOME, headers={"X-Request-Id": id})).headers["X-Request-Id"] != id
     assert request_id("", lambda: "made") == "made"
+
+
+def test_an_id_of_a_request_is_no_option_of_a_command() -> None:
+    make = request_ids("-o73O1LFGDS-HU87Esk_GM-and-more")
+    assert [make(), make()] == ["_o73O1LFGDS_HU87Esk_GM-1", "_o73O1LFGDS_HU87Esk_GM-2"]
 
 
 async def test_unknown_paths(stage: Stage) -> None:
