@@ -225,6 +225,7 @@ def _poll_after(account: AccountActor, status: Status, terms: PollTerms | None, 
 
 
 def _asks_the_same(before: Poll, multiple: bool, titles: tuple[str, ...]) -> bool:
+    """True if an edit keeps the votes. `received_statuses.py` has the rule for polls of other servers."""
     return multiple == before.multiple and titles == _titles(before)
 
 

@@ -15,7 +15,10 @@ from .pairs import find_present, publish_pair
 
 @dataclass(frozen=True, slots=True)
 class Mute(Message[None]):
-    """Command: mute for `duration` seconds, or without end for 0. A repeat changes the terms."""
+    """Command: mute for `duration` seconds, or without end for 0. A repeat changes the terms.
+
+    The endpoint shortens a duration to `MUTE_SECONDS` (`rules/limits.py`).
+    """
 
     target_id: int
     notifications: bool = True

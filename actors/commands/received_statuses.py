@@ -484,6 +484,7 @@ async def _change_poll(change: AccountChange, before: Poll | None, received: Rec
 
 
 def _asks_the_same(poll: Poll, received: ReceivedPoll) -> bool:
+    """True if an edit keeps the votes. `edits.py` has the rule for polls of this server."""
     # Earlier versions cut the spaces around an option.
     before, after = [option.title.strip() for option in poll.options], [title.strip() for title in received.options]
     return poll.multiple == received.multiple and before == after

@@ -1,6 +1,7 @@
 """A score for trends: by the number of accounts, by its growth, and by its age.
 
-A hundred uses by an account count as a single use. Every score is halved with each day.
+A hundred uses by an account count as a single use. Every score is halved with each day. `storage/trends.py` selects
+what may have a score, `actors/shown/trends.py` what is shown of it.
 """
 
 from __future__ import annotations

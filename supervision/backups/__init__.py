@@ -7,6 +7,8 @@ A backup folder holds the contents of files once, by their hash, however many ba
     2026-11-23T10-15-00Z.manifest  the list of its parts; written last, so a backup without it does not exist
     unfinished                     the files that an interrupted run has stored; the next run goes on there
 
+`storage/upkeep/copies.py` lists the columns with names of files, `making.py` the other files of the data folder.
+
 **Why each file is there that a row names.** The server makes files before it commits the rows that name them, and
 removes them after it has committed that no row names them. Their names are random and never used again. So at the
 moment of a snapshot, all files are there that the snapshot names. Files are copied before the snapshot is taken,
