@@ -128,6 +128,14 @@ class AccountActor(EntityActor):
         """The shard of this account and its epoch, for a statement that is a whole change."""
         return self.context.database.entering(self.shard)
 
+    async def transact(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run this turn's one transaction: one storage function whose rows no cache and no other actor mirrors."""
+        self.check_current()
+        with self._noted(work):
+            return await self.context.database.transact_in(self.shard, work, *args, **kwargs)
+
     async def change(
         self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

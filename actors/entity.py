@@ -46,19 +46,6 @@ class EntityActor(Actor):
     def now(self) -> datetime:
         return self.context.clock.now()
 
-    @property
-    def shard(self) -> int:
-        """The shard whose owner may write the rows of this actor. Raises NotImplementedError if it writes none."""
-        raise NotImplementedError(f"{self.address} writes no rows")
-
-    async def transact(
-        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run this turn's one transaction: one storage function whose rows no cache and no other actor mirrors."""
-        self.check_current()
-        with self._noted(work):
-            return await self.context.database.transact_in(self.shard, work, *args, **kwargs)
-
     async def _change(
         self, transact: Transact[C, T], begin: Callable[[Connection], C],
         work: Callable[Concatenate[C, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs,

@@ -161,7 +161,7 @@ class LockstepDatabase:
     async def transact(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a transaction in a single step."""
+        """Run a transaction in a single step, with the faults that it may have."""
         name = self._label + work_name(work)
 
         def bound(db: SqlConnection) -> Awaitable[T]:
@@ -171,11 +171,16 @@ class LockstepDatabase:
         if self._faults.strikes(Fault.LOST, name):
             raise self._lockstep.unavailable(f"{name}: connection lost before COMMIT")
         if self._faults.strikes(Fault.CONFLICT, name):
-            self._lockstep.transact(bound, commit=False)
+            await self._transaction(name, bound, commit=False)
         if self._faults.strikes(Fault.DOUBT_UNDONE, name):
-            self._lockstep.transact(bound, commit=False)
+            await self._transaction(name, bound, commit=False)
             raise self._lockstep.doubtful(f"{name}: connection lost in COMMIT")
-        value = self._commit(name, bound)
+        try:
+            value = await self._transaction(name, bound)
+        except Exception as error:
+            self._note(f"has undone: {name}: {type(error).__name__}")
+            raise
+        self._note(f"has committed: {name}")
         if self._faults.strikes(Fault.DOUBT_DONE, name):
             raise self._lockstep.doubtful(f"{name}: connection lost in COMMIT")
         await trio.lowlevel.cancel_shielded_checkpoint()
@@ -206,7 +211,7 @@ class LockstepDatabase:
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
             raise self._lockstep.unavailable(f"{name}: connection lost")
-        value = self._lockstep.read(lambda db: work(db, *args, **kwargs))
+        value = await self._reading(name, lambda db: work(db, *args, **kwargs))
         self._note(f"has read: {name}")
         await trio.lowlevel.cancel_shielded_checkpoint()
         return value
@@ -248,14 +253,14 @@ class LockstepDatabase:
         if trio.current_time() < self._back_at:
             raise self._lockstep.unavailable(f"{name}: the database is away")
 
-    def _commit(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
-        try:
-            value = self._lockstep.transact(work)
-        except Exception as error:
-            self._note(f"has undone: {name}: {type(error).__name__}")
-            raise
-        self._note(f"has committed: {name}")
-        return value
+    async def _transaction(
+        self, name: str, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True
+    ) -> T:  # fmt: skip
+        """Run a transaction. With `commit=False` it is rolled back at its end."""
+        return self._lockstep.transact(work, commit=commit)
+
+    async def _reading(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
+        return self._lockstep.read(work)
 
 
 def work_name(work: Callable[..., object]) -> str:

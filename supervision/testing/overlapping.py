@@ -18,15 +18,15 @@ import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Concatenate, ParamSpec, TypeVar
+from functools import partial
+from typing import TypeVar
 
 import trio
 
 from .direct_connection import OpenedConnection, at_once
-from .faults import Fault, Faults
-from .lockstep import LockstepDatabase, SqlConnection, work_name
+from .faults import Faults
+from .lockstep import LockstepDatabase, SqlConnection
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 SESSIONS = 5  # that work at the same time, as connections of a small pool
@@ -73,7 +73,6 @@ class SteppedSession:
         self.direct = opened.direct
         self.connection = SteppedConnection(self)
         self.owner: OverlappingDatabase | None = None  # whose work runs here
-        self.parked: list[trio.lowlevel.Task] = []  # the task whose statement waits for a lock, if there is one
         self._is_victim = False
 
     async def step(self) -> None:
@@ -94,13 +93,12 @@ class SteppedSession:
             raise
 
     def go_on(self) -> bool:
-        """Let the process go on until its statement has an answer, which wakes the task, or waits for a lock."""
+        """Let the process go on until its statement has an answer (True) or waits for a lock (False)."""
         self._signal(signal.SIGCONT)
-        if not self._has_answer():
+        has_answer = self._has_answer()
+        if not has_answer:
             self._signal(signal.SIGSTOP)
-            return False
-        trio.lowlevel.reschedule(self.parked.pop())
-        return True
+        return has_answer
 
     def close(self) -> None:
         self._signal(signal.SIGCONT)
@@ -124,9 +122,7 @@ class SteppedSession:
             self._sessions.cancel(self)
             return
         self._signal(signal.SIGSTOP)  # it sleeps, and holds none of the locks that PostgreSQL takes for moments
-        self.parked.append(trio.lowlevel.current_task())
-        self._sessions.parked.append(self)
-        await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
+        await self._sessions.park(self)
 
     def _signal(self, signal: signal.Signals) -> None:
         os.kill(self.process, signal)
@@ -170,7 +166,7 @@ async def nothing(connection: SqlConnection) -> None:
 
 
 class Sessions:
-    """The sessions on one database, and a session beside them that sees who waits for whom.
+    """The sessions on one database, and a session beside them that sees which session waits for which.
 
     `connecting` opens a connection, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions.
     """
@@ -189,7 +185,8 @@ class Sessions:
             SteppedSession(self, OpenedConnection(connecting(), search_no_deadlocks)) for _ in range(size)
         ]
         self._free = deque(self._sessions)
-        self.parked: list[SteppedSession] = []  # that wait for locks, in the order in which they began to
+        # The tasks of sessions whose statements wait for locks, in the order in which they began to wait.
+        self._parked: dict[SteppedSession, trio.lowlevel.Task] = {}
         self._waiting: deque[trio.lowlevel.Task] = deque()
         self._seeds = self._find_seeds()
 
@@ -274,30 +271,36 @@ class Sessions:
             if self._waiting:
                 trio.lowlevel.reschedule(self._waiting.popleft())
 
-    async def attempt(
-        self, session: SteppedSession, work: Callable[[SqlConnection], Awaitable[T]], begin: str, *, commit: bool = True
-    ) -> T:
-        """Run a transaction. With `commit=False` it is rolled back at its end."""
+    async def transaction(
+        self, session: SteppedSession, *, work: Callable[[SqlConnection], Awaitable[T]], commit: bool
+    ) -> T:  # fmt: skip
+        """Run a transaction. Without `commit` it is rolled back at its end."""
         db = session.connection
         try:
-            await db.execute(begin)
+            await db.execute("BEGIN")
             value = await work(db)
             await session.step()
         except BaseException:
             await session.direct.execute("ROLLBACK")  # no step: PostgreSQL does it when a process has died
-            self.released()
+            self._go_on()
             raise
         await session.direct.execute("COMMIT" if commit else "ROLLBACK")
         self.transactions += 1
-        self.released()
+        self._go_on()
         return value
 
-    def released(self) -> None:
+    async def park(self, session: SteppedSession) -> None:
+        """Wait until the session's statement, which waits for a lock, has an answer."""
+        self._parked[session] = trio.lowlevel.current_task()
+        await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
+
+    def _go_on(self) -> None:
         """Let parked statements go on that have got their locks."""
         before: list[list[int]] = []
-        while before != (waits := [self.blockers_of(session) for session in self.parked]):
+        while before != (waits := [self.blockers_of(session) for session in self._parked]):
             before = waits
-            self.parked = [session for session in self.parked if not session.go_on()]
+            for session in [session for session in self._parked if session.go_on()]:
+                trio.lowlevel.reschedule(self._parked.pop(session))
 
     def blockers_of(self, session: SteppedSession) -> list[int]:
         return self.read(lambda db: db.fetchval(BLOCKERS, session.process))
@@ -351,78 +354,29 @@ class OverlappingDatabase(LockstepDatabase):
         """Take the work of the next process."""
         self.is_cut = False
 
-    async def transact(
-        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run a transaction, each statement of which is a step."""
-        name = self._label + work_name(work)
-
-        def bound(db: SqlConnection) -> Awaitable[T]:
-            return work(db, *args, **kwargs)
-
-        await self._reach(name)
-        if self._faults.strikes(Fault.LOST, name):
-            raise self._sessions.unavailable(f"{name}: connection lost before COMMIT")
-        value = await self._to_its_end(self._try, bound, name)
-        if self._faults.strikes(Fault.DOUBT_DONE, name):
-            raise self._sessions.doubtful(f"{name}: connection lost in COMMIT")
-        await trio.lowlevel.cancel_shielded_checkpoint()
-        return value
-
-    async def read(
-        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run a read, each statement of which is a step."""
-        name = self._label + work_name(work)
-        await self._reach(name)
-        if self._faults.strikes(Fault.LOST, name):
-            raise self._sessions.unavailable(f"{name}: connection lost")
-
-        def reading(session: SteppedSession, name: str) -> Awaitable[T]:
-            return self._translated(work(session.connection, *args, **kwargs), name)
-
-        value = await self._to_its_end(reading, name)
-        self._note(f"has read: {name}")
-        await trio.lowlevel.cancel_shielded_checkpoint()
-        return value
-
-    async def _to_its_end(
-        self, work: Callable[Concatenate[SteppedSession, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run work on a session. It is not cancelled, as in the production pool: callers must know how it has ended."""
-        found: list[T] = []
-        with trio.CancelScope(shield=True):
-            async with self._sessions.lent(self) as session:
-                found.append(await work(session, *args, **kwargs))
-        return found[0]
-
-    async def _try(self, session: SteppedSession, work: Callable[[SqlConnection], Awaitable[T]], name: str) -> T:
-        if self._faults.strikes(Fault.CONFLICT, name):
-            await self._attempt(session, work, name, commit=False)
-        if self._faults.strikes(Fault.DOUBT_UNDONE, name):
-            await self._attempt(session, work, name, commit=False)
-            raise self._sessions.doubtful(f"{name}: connection lost in COMMIT")
+    async def _transaction(
+        self, name: str, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True
+    ) -> T:  # fmt: skip
+        """Run a transaction, each statement of which is a step. It is tried again after a deadlock."""
         for attempt in range(1, TRIES + 1):
             try:
-                return await self._attempt(session, work, name)
+                return await self._to_its_end(name, partial(self._sessions.transaction, work=work, commit=commit))
             except Exception as error:
                 if attempt == TRIES or getattr(error, "sqlstate", None) not in RETRIABLE:
                     raise
         raise AssertionError("a transaction is tried at least once")
 
-    async def _attempt(
-        self, session: SteppedSession, work: Callable[[SqlConnection], Awaitable[T]], name: str, *, commit: bool = True
-    ) -> T:
-        try:
-            value = await self._translated(self._sessions.attempt(session, work, "BEGIN", commit=commit), name)
-        except Exception as error:
-            self._note(f"has undone: {name}: {type(error).__name__}")
-            raise
-        self._note(f"has {'committed' if commit else 'undone'}: {name}")
-        return value
+    async def _reading(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
+        """Run a read, each statement of which is a step."""
+        return await self._to_its_end(name, lambda session: work(session.connection))
 
-    async def _translated(self, work: Awaitable[T], name: str) -> T:
-        try:
-            return await work
-        except Cut as cut:
-            raise self._sessions.unavailable(f"{name}: {cut}") from cut
+    async def _to_its_end(self, name: str, work: Callable[[SteppedSession], Awaitable[T]]) -> T:
+        """Run work on a session. It is not cancelled, as in the production pool: callers must know how it has ended."""
+        found: list[T] = []
+        with trio.CancelScope(shield=True):
+            async with self._sessions.lent(self) as session:
+                try:
+                    found.append(await work(session))
+                except Cut as cut:
+                    raise self._sessions.unavailable(f"{name}: {cut}") from cut
+        return found[0]

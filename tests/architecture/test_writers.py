@@ -15,7 +15,7 @@ LIST = Path(__file__).with_name("writers.txt")
 TRANSACTIONS = {"transact", "transact_alone", "transact_in"}
 
 # The owner's transactions, databases that hand a call on to another database, and the command line.
-OWNERS = {"actors/account.py", "actors/entity.py", "actors/timelines/list.py"}
+OWNERS = {"actors/account.py", "actors/timelines/list.py"}
 NOT_LISTED = ("storage/engine/", "supervision/children/database.py", "supervision/commands/", "supervision/testing/",
               "supervision/traces/")  # fmt: skip
 

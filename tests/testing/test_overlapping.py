@@ -202,7 +202,7 @@ def test_nothing_is_left_of_a_run_and_a_new_servers_rows_are_there() -> None:
         assert play(writes).error is None
 
 
-def test_more_callers_than_sessions_wait_in_their_order() -> None:
+def test_more_callers_than_sessions_are_all_served() -> None:
     async def scenario(world: World) -> None:
         async with world.run.together() as go:
             for letter in "abcdefghijkl":
