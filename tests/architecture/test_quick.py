@@ -1,11 +1,13 @@
 """`make quick`: which tests are near to a change, and that it ends in time."""
 
-from types import SimpleNamespace
-from typing import cast
+import os
+import subprocess
+import sys
+from math import inf
 
 import pytest
 
-from ..quick import ROOT, SMOKE, Deadline, nearest
+from ..quick import ENDS_AT, ROOT, SMOKE, nearest
 
 LISTS = ROOT / "tests/checklist/test_lists.py"
 
@@ -34,9 +36,12 @@ def test_a_change_of_words_alone_has_no_tests_of_its_own() -> None:
     assert all((ROOT / name).is_file() for name in SMOKE)
 
 
-@pytest.mark.parametrize(("seconds", "stops"), [(60, False), (-1, True)])
-def test_the_tests_stop_when_their_time_is_over(seconds: float, *, stops: bool) -> None:
-    deadline, session = Deadline(seconds), SimpleNamespace(shouldstop=False)
-    deadline.pytest_sessionstart(cast("pytest.Session", session))
-    deadline.pytest_runtest_logfinish()
-    assert bool(session.shouldstop) is stops
+@pytest.mark.parametrize(("ends_at", "ended"), [(inf, "6 passed"), (0, "1 passed")])
+def test_the_tests_stop_amid_a_file_when_their_time_is_over(ends_at: float, ended: str) -> None:
+    options = ["-q", "-n", "1", "--dist", "loadfile", "-p", "tests.quick", "tests/architecture/test_floors.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options], cwd=ROOT, env=os.environ | {ENDS_AT: str(ends_at)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended in done.stdout, done.stdout + done.stderr
+    assert ("The time is over after 1 tests" in done.stdout) is (ends_at == 0)
