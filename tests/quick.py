@@ -72,6 +72,7 @@ class Deadline:
         self._ends_at = ends_at
         self._session: pytest.Session | None = None
         self._run = 0
+        self._is_over = False
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
@@ -82,6 +83,11 @@ class Deadline:
     def pytest_runtest_logfinish(self) -> None:
         if self._session is not None and time.monotonic() > self._ends_at:
             self._session.shouldstop = f"The time is over after {self._run} tests. `make test` runs all."
+            self._is_over = True
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._is_over and not session.testsfailed:
+            session.exitstatus = pytest.ExitCode.OK
 
 
 def pytest_configure(config: pytest.Config) -> None:

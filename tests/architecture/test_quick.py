@@ -44,4 +44,5 @@ def test_the_tests_stop_amid_a_file_when_their_time_is_over(ends_at: float, ende
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ended in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0
     assert ("The time is over after 1 tests" in done.stdout) is (ends_at == 0)
