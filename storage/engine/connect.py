@@ -92,6 +92,9 @@ async def connect(
             # Otherwise PostgreSQL plans most statements anew each time, which costs more than running them.
             "plan_cache_mode": "force_generic_plan",
             "timezone": "UTC",
+            # `enter_shard` and others look at rows after they have waited for a lock: each statement needs a snapshot
+            # of its own, whatever the operator has set for the database.
+            "default_transaction_isolation": "read committed",
             "statement_timeout": str(int((deadline + 1) * 1000)),
             "idle_in_transaction_session_timeout": str(int((deadline + 1) * 1000)),
             "tcp_keepalives_idle": "30",

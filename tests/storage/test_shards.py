@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 import pytest
 import trio
@@ -169,8 +170,10 @@ async def delete(db: Connection, text: str) -> None:
     await db.execute("DELETE FROM tombstones WHERE uri = $1", text)
 
 
-async def test_an_owner_that_waited_for_a_takeover_is_refused(dsn: str) -> None:
-    """The snapshot of the epoch must be of after the wait for the lock."""
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read"])
+async def test_an_owner_that_waited_for_a_takeover_is_refused(dsn: str, isolation: str) -> None:
+    """The snapshot of the epoch must be of after the wait for the lock, also if the database has another default."""
+    dsn = with_isolation(dsn, isolation)
     taking, go_on = trio.Event(), trio.Event()
 
     async with owner(dsn) as pool, open_pool(dsn, size=2) as other, trio.open_nursery() as nursery:
@@ -192,6 +195,12 @@ async def test_an_owner_that_waited_for_a_takeover_is_refused(dsn: str) -> None:
         go_on.set()
     async with open_pool(dsn, size=1) as after:
         assert await after.read(written) == set()
+
+
+def with_isolation(dsn: str, level: str) -> str:
+    """Return the URL with another default of PostgreSQL, as an operator could set it."""
+    options = quote("-c default_transaction_isolation=" + level.replace(" ", r"\ "))
+    return f"{dsn}{'&' if '?' in dsn else '?'}options={options}"
 
 
 async def test_a_node_without_a_shard_is_refused(dsn: str) -> None:
