@@ -59,8 +59,12 @@ class HttpServer:
         return self._drained.is_set()
 
     def resume(self) -> None:
-        """Serve again after `drain`: the server that was to take over does not start."""
-        self._resumed.set()
+        """Serve again after `drain`: the server that was to take over does not start.
+
+        Without a `drain` before it, as when this server serves again already, it must not undo the next one.
+        """
+        if self._ending.is_set():
+            self._resumed.set()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
         """Serve requests until `stopping`, and again if a server that was to take over does not."""

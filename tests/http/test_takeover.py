@@ -44,6 +44,24 @@ async def test_a_server_serves_again_at_once_if_the_next_one_says_that_it_does_n
         stopping.set()
 
 
+async def test_a_server_that_serves_again_already_still_drains_for_the_next_one(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=tmp_path, host="127.0.0.1", port=free_port())
+    actors: Any = SimpleNamespace(cut_streams=list)
+    database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
+    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners, None), trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(server.run, stopping)
+        listeners.hand_over()
+        server.resume()  # of a server that has waited for the database for longer than TAKEN_OVER_WITHIN
+        assert await server.drain()
+        with trio.move_on_after(0.3) as waited:
+            await say(settings.port, ASK)
+        assert waited.cancelled_caught, "clients wait for the server that takes over"
+        stopping.set()
+
+
 async def test_a_server_that_is_not_taken_over_from_serves_again(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
