@@ -66,16 +66,19 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
                 make_private(settings.data)
                 check_free(settings, os.environ)
                 troupe = _make(settings, log, stack)
+                stack.callback(_give_back, troupe)
                 troupe.listeners.inherit(os.environ)
                 manager = ServiceManager(os.environ)
         except Interrupted:
             log.record("shutdown.begun", decision=signals.first)
             return
-        try:
-            trio.run(_supervise, troupe, signals, manager)
-        finally:
-            if not troupe.database.has_begun:
-                troupe.listeners.give_back()
+        trio.run(_supervise, troupe, signals, manager)
+
+
+def _give_back(troupe: Troupe) -> None:
+    """Have the other server serve again, unless this server has taken the database over."""
+    if not troupe.database.has_begun:
+        troupe.listeners.give_back()
 
 
 def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:

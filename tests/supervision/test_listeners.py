@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import trio
 
 from troupe.actors.configuration import Settings
 from troupe.http.server.listener import bind_path
+from troupe.supervision import process
 from troupe.supervision.control import ControlSocket, ask_for_sockets
 from troupe.supervision.failures import CannotListen
 from troupe.supervision.system import listeners
@@ -108,3 +111,24 @@ def test_without_a_server_before_there_are_none_to_take(tmp_path: Path) -> None:
     ours.inherit({})
     ours.open()[0].close()
     assert ours.release()
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_start_that_a_signal_ends_gives_the_sockets_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    """Also while it waits until the other server has drained."""
+    given_back: list[bool] = []
+
+    def inherit(environment: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def make(*_: object) -> SimpleNamespace:
+        listeners = SimpleNamespace(inherit=inherit, give_back=lambda: given_back.append(True))
+        return SimpleNamespace(database=SimpleNamespace(has_begun=has_begun), listeners=listeners)
+
+    monkeypatch.setattr(process, "_make", make)
+    monkeypatch.setattr(process, "raise_limit", list)
+    monkeypatch.setattr(process, "route_libraries", id)
+    assert process.serve(settings(tmp_path, takeover=True)) == 0
+    assert given_back == ([] if has_begun else [True])
