@@ -223,17 +223,28 @@ def ask_to_drain(path: Path, patience: float) -> None:
     """Return when the running server has answered all its requests, or has ended, or after so many seconds."""
     until = time.monotonic() + patience
     while time.monotonic() < until:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(PATIENCE)
-            try:
-                with short_name(path) as name:
-                    line.connect(name)
-                line.sendall(orjson.dumps({"command": DRAIN}) + b"\n")
-                answer = line.recv(LONGEST_QUESTION)
-            except OSError:
-                return
+        try:
+            answer = _answer_to(DRAIN, path)
+        except OSError:
+            return
         if answer != WAITS:
             return  # it is done, or of an earlier version
+
+
+def ask_to_resume(path: Path) -> None:
+    """Ask the running server to serve again. A server of an earlier version serves again after a minute anyway."""
+    with suppress(OSError):
+        _answer_to(RESUME, path)
+
+
+def _answer_to(command: str, path: Path) -> bytes:
+    """Return the running server's answer to a command; empty if it ends meanwhile. Raises OSError."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.settimeout(PATIENCE)
+        with short_name(path) as name:
+            line.connect(name)
+        line.sendall(orjson.dumps({"command": command}) + b"\n")
+        return line.recv(LONGEST_QUESTION)
 
 
 @contextmanager
@@ -255,13 +266,3 @@ async def _line(stream: trio.SocketStream) -> bytes:
             break
         line += part
     return line
-
-
-def ask_to_resume(path: Path) -> None:
-    """Ask the running server to serve again. One of an earlier version does so after a minute."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line, suppress(OSError):
-        line.settimeout(PATIENCE)
-        with short_name(path) as name:
-            line.connect(name)
-        line.sendall(orjson.dumps({"command": RESUME}) + b"\n")
-        line.recv(LONGEST_QUESTION)
