@@ -6,7 +6,8 @@
     ├── Doubtful            the connection was lost inside COMMIT: the actor must reload from rows
     └── Fenced              another node holds the term: this process must exit
 
-Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are.
+Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are
+(`statement_errors.py`).
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping

@@ -58,16 +58,6 @@ class HeldUp(CallTooLong):
     fault = "a lock of the database holds calls up"
 
 
-# PostgreSQL raises the first three, also for values that asyncpg can't write. Encoders of JSON raise the others.
-_OF_VALUES = (
-    asyncpg.DataError,
-    asyncpg.IntegrityConstraintViolationError,
-    asyncpg.ProgramLimitExceededError,
-    ValueError,
-    TypeError,
-)
-
-
 def machine_fault(error: BaseException) -> str | None:
     """Return the cause of an error in a few words, fixed for each cause. None if it is no fault of the machine.
 
@@ -84,11 +74,6 @@ def machine_fault(error: BaseException) -> str | None:
         if isinstance(error, kind):
             return cause
     return _ERRNOS.get(error.errno or 0) if isinstance(error, OSError) else None
-
-
-def is_value_refused(error: BaseException) -> bool:
-    """True if a value can't be stored, such as a text with a NUL. The same statement with other values can succeed."""
-    return isinstance(error, _OF_VALUES)
 
 
 def _unreachable(error: BaseException) -> str | None:

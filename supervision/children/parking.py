@@ -13,8 +13,8 @@ from ...actors.message_shapes import row_of
 from ...storage import dead_letters
 from ...storage.dead_letters import DeadLetter
 from ...storage.engine.database import Database
-from ...storage.engine.faults import is_value_refused
 from ...storage.engine.json_values import JsonObject
+from ...storage.engine.statement_errors import is_value_refused
 
 RETRY = 1.0  # seconds until the database is tried again
 ROOM = 1_000  # letters that may wait for the database; the log has named each of them
