@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from troupe import __version__
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.embedded import embedded
+from troupe.supervision.commands.running_server import ask
+
 from .. import plain_http
 from ..certificates import certificate
 from ..data_folders import copy_data, passable_folder
@@ -83,6 +89,23 @@ def test_a_server_without_a_proxy_is_good_while_it_runs_and_is_not_asked_when_it
     found = json.loads(own_server.troupe("doctor", "--json", TROUPE_PORT=str(own_server.port)).stdout)
     assert "no server answers here" in next(one["text"] for one in found if one["subject"] == "proxy")
     assert not [one for one in found if one["state"] == "wrong" and one["subject"] != "database"]
+
+
+def test_the_running_server_says_its_version_and_its_shards(own_server: Server) -> None:
+    own_server.start()
+    report = ask(own_server.data / "control-main.sock", "doctor")
+    assert report is not None
+    assert report["version"] == __version__
+    before = wrong(own_server, "database")  # PostgreSQL of tests does not flush
+    with embedded(own_server.data) as postgres:
+        transact_once(postgres.dsn, raise_epoch)
+    (found,) = set(wrong(own_server, "database")) - set(before)
+    assert "for 1 of 256 shards of accounts" in found
+    assert own_server.stop() == 0
+
+
+async def raise_epoch(db: Connection) -> None:
+    await db.execute("UPDATE shards SET epoch = epoch + 1 WHERE shard = 7")
 
 
 def test_a_proxy_that_does_its_duties_is_good(behind_proxy: FederatedServer) -> None:

@@ -3,6 +3,7 @@
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 
 from troupe.storage.engine.connect import transact_once
@@ -60,6 +61,16 @@ def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_se
         assert ada.app.status_post("Now the second").id
     finally:
         assert second.stop() == 0
+
+
+def test_a_server_serves_on_at_once_after_a_takeover_that_was_refused(own_server: Server) -> None:
+    own_server.start()
+    own_server.people("ada")
+    refused = own_server.troupe("serve", "--takeover", "--port", str(own_server.port), "--domain", "other.example")
+    assert "domain is other.example" in refused.stderr
+    health = httpx.get(f"{own_server.url}/api/v1/streaming/health", timeout=10)
+    assert health.status_code == 200
+    assert own_server.stop() == 0
 
 
 def test_the_tree_is_that_of_the_node_with_the_name(own_server: Server) -> None:
