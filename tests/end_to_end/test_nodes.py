@@ -73,6 +73,24 @@ def test_a_server_serves_on_at_once_after_a_takeover_that_was_refused(own_server
     assert own_server.stop() == 0
 
 
+@pytest.mark.parametrize("settings", [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}], ids=["", "traced"])
+def test_a_server_whose_shards_were_taken_commits_nothing(own_server: Server, settings: dict[str, str]) -> None:
+    own_server.settings |= settings
+    own_server.start()
+    (ada,) = own_server.people("ada")
+    status = ada.app.status_post("Mine").id
+    with embedded(own_server.data) as postgres:
+        transact_once(postgres.dsn, raise_epochs)
+    for path in ("statuses", f"statuses/{status}/pin", f"statuses/{status}/bookmark"):
+        refused = httpx.post(f"{own_server.url}/api/v1/{path}", data={"status": "Late"}, headers=ada.headers)
+        assert refused.status_code == 503, refused.text
+    assert own_server.stop() == 0
+
+
+async def raise_epochs(db: Connection) -> None:
+    await db.execute("UPDATE shards SET epoch = epoch + 1")
+
+
 def test_the_tree_is_that_of_the_node_with_the_name(own_server: Server) -> None:
     own_server.settings["TROUPE_NODE"] = "second"
     own_server.start()
