@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from ..storage.engine import shards
 from ..storage.engine.json_values import JsonObject
 from .kernel.codec import of_row, to_row
 
@@ -41,7 +40,7 @@ class Promise:
 
     Effects of a partition keep their order; None is a partition of its own. A queue limits how many effects of a group
     are executed at the same time; without a group the partition is the group. `account` is the id of the account
-    that decides the shard of the effect; without an account the partition decides it.
+    that decides the shard of the effect (`storage/engine/shards.py`); without an account the partition decides it.
     """
 
     effect: Effect
@@ -49,8 +48,3 @@ class Promise:
     due_at: datetime | None = None
     account: int | None = None
     group: str | None = None
-
-
-def shard_of(promise: Promise, partition: str) -> int:
-    """Return the shard of the account of a promise, 0 to 255, so that nodes can later divide a queue by shards."""
-    return shards.shard_of(partition if promise.account is None else promise.account)

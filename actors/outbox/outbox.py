@@ -12,13 +12,14 @@ from contextlib import AbstractContextManager
 
 from ...storage import outbox
 from ...storage.engine.database import Connection, Database
+from ...storage.engine.shards import shard_of
 from ...storage.files import Folder
 from ...storage.outbox import NewEffect
 from ..broadcast.publications import Publications
 from ..effects.registry import KINDS, MAIN_QUEUE, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
 from ..facts.fact import Facts
 from ..kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
-from ..promises import Promise, shard_of
+from ..promises import Promise
 from ..shown.statuses import ShownStatus
 from .fact_relay import FactRelay
 from .relay import AnyRelay, Relay, TraceEffect
@@ -108,7 +109,9 @@ def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect
     """Return the row of a promise. The command line writes such rows without an outbox."""
     name, row = NAMES[type(promise.effect)], promise.effect.as_row()
     partition = promise.partition or f"{name}/{id}"
+    # Nodes can later divide a queue by shards.
+    shard = shard_of(partition if promise.account is None else promise.account)
     return NewEffect(
         id, KINDS[name].queue.name, name, partition, row, promise.due_at, origin.request_id, origin.causes,
-        promise.group, shard_of(promise, partition), origin.trace or None,
+        promise.group, shard, origin.trace or None,
     )  # fmt: skip
