@@ -36,7 +36,7 @@ async def page(
 
 
 async def free_uri(db: Connection, uri: str, account_id: int, made_at: datetime) -> bool:
-    """Make the URI of a deleted boost available for a boost that the account made later. False if it is not that."""
+    """Make the URI of a deleted boost available for a boost that the account made later. False if there is none."""
     return await db.fetchval(FREE_URI, uri, account_id, made_at) is not None
 
 

@@ -1,8 +1,8 @@
 """The stream side of an actor: a log of events, and the subscribers that read it.
 
 A subscriber is a cursor over the log. After every turn and every restart of the actor its subscribers are woken, and
-each reads on at the pace of its client. The feed belongs to the cell, so it outlives
-incarnations: events that an incarnation logged before it crashed are shown after the restart.
+each reads on at the pace of its client. The feed belongs to the cell, so it outlives incarnations: events that an
+incarnation logged before it crashed are shown after the restart.
 
 The log holds the events that some subscriber has not read. A subscriber is cut, never skipped, when its client has
 stopped reading (`STALLED`) and it is further behind than it may be, or when its client is slow and it is `HELD` events

@@ -32,18 +32,8 @@ class ActorPool:
     """The cells of one kind of actor. It starts and stops their drainer, and does the housekeeping."""
 
     __slots__ = (
-        "_activation",
-        "_passivation",
-        "_queue",
-        "_record",
-        "_turns",
-        "_work",
-        "cells",
-        "crowd",
-        "drainer",
-        "kind",
-        "mailbox_writer",
-        "recovery",
+        "_activation", "_passivation", "_queue", "_record", "_turns", "_work", "cells", "crowd", "drainer", "kind",
+        "mailbox_writer", "recovery",
     )  # fmt: skip
 
     def __init__(

@@ -124,8 +124,7 @@ class Runtime:
     ) -> R:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
-        Raises the refusal of the turn, or an error of `errors.py`. If the caller is cancelled, only the wait
-        ends.
+        Raises the refusal of the turn, or an error of `errors.py`. If the caller is cancelled, only the wait ends.
         """
         pool = self._pool(address, message)
         if holds_the_loop(simulated=self._simulated):

@@ -1,7 +1,7 @@
 """The events that an interrupted client has missed: all events after the point of its last id.
 
-They are made from the log of changes and from the rows as they are now. A status that was deleted meanwhile
-is shown as its deletion alone, and several edits as the latest edit.
+They are made from the log of changes and from the rows as they are now. A status that was deleted meanwhile is shown as
+its deletion alone, and several edits as the latest edit.
 """
 
 from __future__ import annotations

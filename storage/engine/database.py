@@ -97,7 +97,7 @@ class Database(Protocol):
         ...
 
     def entering(self, shard: int) -> Entering:
-        """Return how a statement that is a transaction of the shard's owner by itself enters the shard."""
+        """Return the shard and its epoch, for a statement that is a whole transaction of the owner."""
         ...
 
     async def transact_alone(

@@ -71,7 +71,7 @@ class PoolCall:
     kind: Kind
     task: trio.lowlevel.Task
     asked_at: float
-    shard: int | None = None  # of which the transaction is the owner's
+    shard: int | None = None  # that the transaction enters; None for a transaction of no shard's owner
     waiting: bool = False
     result: "outcome.Value[Any] | outcome.Error | None" = None  # `Any` is what the work returns
     started: bool = False

@@ -21,7 +21,7 @@ SHARDS = 256
 #: The SQLSTATE with which `enter_shard` refuses an epoch.
 MOVED = "TR001"
 
-# The versions of the messages between nodes that this node understands.
+# The version of the messages between nodes that this node understands.
 PROTOCOL = 1
 
 # The number in the ids of a node that is alone. Commands have the highest number.
@@ -64,7 +64,7 @@ class Epochs:
         return (epoch for _, epoch in self._entering)
 
     def entering(self, shard: int) -> Entering:
-        """Return how a transaction enters a shard. PostgreSQL refuses the shard of another node."""
+        """Return a shard and its epoch. PostgreSQL refuses the epoch of another node's shard."""
         return self._entering[shard]
 
 

@@ -1,7 +1,7 @@
--- Which server process may write the rows of which accounts. Accounts are divided into 256 shards. The node of a shard
--- writes as long as nobody has raised its epoch: each of its transactions compares the epoch and holds a shared lock of
--- the shard until its end, and who raises the epoch holds the exclusive lock. So no commit of an earlier epoch comes
--- after one of a later epoch.
+-- The server process that may write the rows of an account. Accounts are divided into 256 shards. The node of a shard
+-- writes until another node raises the epoch of the shard: each transaction of the owner compares the epoch and holds a
+-- shared lock of the shard until its end, and a takeover holds the exclusive lock. So no transaction of an earlier epoch
+-- commits after a transaction of a later epoch.
 CREATE TABLE nodes (
     name         text PRIMARY KEY CHECK (name ~ '^[a-z0-9-]{1,16}$'),
     incarnation  bigint NOT NULL CHECK (incarnation > 0),       -- the term in which the process has started
@@ -23,8 +23,8 @@ CREATE INDEX shards_node ON shards (node);
 
 INSERT INTO shards (shard) SELECT generate_series(0, 255);
 
--- Enter a shard in a transaction of its owner. The second statement has a snapshot of its own, after the lock: it sees
--- the epoch of a takeover for which the first one has waited.
+-- Enter a shard in a transaction of its owner, which must be READ COMMITTED: then the SELECT has a snapshot of its own,
+-- and sees the epoch of a takeover for whose lock the transaction has waited.
 CREATE FUNCTION enter_shard(entered smallint, owned bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     current_epoch bigint;
