@@ -63,7 +63,7 @@ class ProfileDefaults(Input):
 
 def _source(value: Value) -> Value:
     """Return the `source`, which may be JSON in a text. An empty text, list or null counts as not given."""
-    value = written_in(value) if isinstance(value, str) else value
+    value = written_in(value)
     return value if isinstance(value, dict) else {}
 
 

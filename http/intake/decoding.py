@@ -96,8 +96,11 @@ def _is_utf8(raw: bytes) -> bool:
 
 def read_untyped(raw: bytes) -> Tree:
     """Return the parameters of a body without a type: JSON if it begins as an object, else a form, as Rack reads it."""
-    is_object = raw.removeprefix(BOM_UTF8).lstrip().startswith(b"{")
-    return read_json(raw) if is_object else nest(read_urlencoded(raw))
+    return read_json(raw) if _begins_object(raw) else nest(read_urlencoded(raw))
+
+
+def _begins_object(raw: bytes) -> bool:
+    return raw.removeprefix(BOM_UTF8).lstrip().startswith(b"{")
 
 
 def read_json(raw: bytes) -> Tree:
@@ -121,7 +124,7 @@ def read_form(raw: bytes) -> Tree:
 
 def read_plain(raw: bytes) -> Tree:
     """Return the object of a JSON body that came as plain text, as `fetch` sends texts; nothing for another text."""
-    if not raw.removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
+    if not _begins_object(raw):
         return {}
     try:
         return read_json(raw)
@@ -129,9 +132,9 @@ def read_plain(raw: bytes) -> Tree:
         return {}
 
 
-def written_in(text: str) -> Value:
-    """Return the list or the object that a text has as JSON, as some libraries send them in forms; else the text."""
-    return _written(text)[0]
+def written_in(value: Value) -> Value:
+    """Return the list or the object that a text has as JSON, as some libraries send them in forms; else the value."""
+    return _written(value)[0]
 
 
 def forms_in(entries: Iterable[Value]) -> list[Tree]:
@@ -142,7 +145,7 @@ def forms_in(entries: Iterable[Value]) -> list[Tree]:
     forms: list[Tree] = []
     count = 0
     for entry in entries:
-        form, inside = _written(entry) if isinstance(entry, str) else (entry, 0)
+        form, inside = _written(entry)
         count += inside
         if count > MOST_PARAMETERS:
             raise Malformed("Too many parameters")
@@ -151,15 +154,15 @@ def forms_in(entries: Iterable[Value]) -> list[Tree]:
     return forms
 
 
-def _written(text: str) -> tuple[Value, int]:
-    """Return the list or the object in a text and the number of its values; else the text, and 0."""
-    if not text.startswith(("[", "{")):
-        return text, 0
+def _written(value: Value) -> tuple[Value, int]:
+    """Return the list or the object in a text and the number of its values; for any other value that value, and 0."""
+    if not isinstance(value, str) or not value.startswith(("[", "{")):
+        return value, 0
     try:
-        value = _value_of(text.encode())
-        return value, _check(value)
+        found = _value_of(value.encode())
+        return found, _check(found)
     except Malformed:
-        return text, 0
+        return value, 0
 
 
 def _value_of(raw: bytes) -> Value:

@@ -175,7 +175,7 @@ def as_forms(value: Value) -> list[Tree]:
 
     The list and each form may be JSON in a text.
     """
-    value = written_in(value) if isinstance(value, str) else value
+    value = written_in(value)
     return forms_in(as_list(value)) if isinstance(value, list | dict) else []
 
 
@@ -191,9 +191,9 @@ def _numbers(value: Value) -> tuple[int, ...]:
     return tuple(int(text) if text.isdecimal() and len(text) <= 9 else -1 for text in texts)
 
 
-def _maybe(value: object) -> object:
+def _maybe(value: Value) -> Value:
     """Return a nested form, which may be JSON in a text. An empty form counts as not given; PHP writes it as a list."""
-    value = written_in(value) if isinstance(value, str) else value
+    value = written_in(value)
     if is_nothing(value) or value in ({}, []):
         raise PydanticUseDefault
     return value
