@@ -170,6 +170,15 @@ def as_list(value: Value) -> list[Value]:
             return [value]
 
 
+def _several(value: Value) -> list[Value]:
+    """Return a list without null and `false`, which `[isOpen && "home"]` has. A list of these alone is not given."""
+    elements = as_list(value)
+    given: list[Value] = [element for element in elements if element is not None and element is not False]
+    if elements and not given:
+        raise PydanticUseDefault
+    return given
+
+
 def as_forms(value: Value) -> list[Tree]:
     """Return the forms in a list or a hash. A scalar in place of the list or of a form is ignored.
 
@@ -228,7 +237,7 @@ def _fields(value: Value) -> tuple[tuple[str, str], ...]:
 
 def _part(entry: Tree, name: str) -> str:
     value = entry.get(name)
-    return "" if value is None else _text(value)
+    return "" if is_nothing(value) else _text(value)
 
 
 def _seconds(value: object) -> int | None:
@@ -336,7 +345,7 @@ MaybeFlag = Annotated[bool | None, BeforeValidator(_flag)]  # None: not given, w
 Count = Annotated[int | None, BeforeValidator(_count)]
 MaybeSeconds = Annotated[int | None, BeforeValidator(_seconds)]
 Choice = BeforeValidator(_choice)  # for Annotated[Literal[...] | None, Choice]: an empty string is not given
-Several = BeforeValidator(as_list)  # for Annotated[list[X], Several]
+Several = BeforeValidator(_several)  # for Annotated[list[X], Several]
 SeveralForms = BeforeValidator(as_forms)  # for Annotated[tuple[SomeInput, ...], SeveralForms]
 Texts = Annotated[tuple[Text, ...], Several]
 MaybeTexts = Annotated[tuple[Text, ...] | None, Several]  # None: not given, which differs from none

@@ -396,6 +396,9 @@ async def test_false_is_nothing_where_it_is_no_flag(ada: Person) -> None:
     assert (edited.status, edited.json["content"]) == (200, "<p>ho</p>")
     profile = dict.fromkeys(("avatar", "header", "display_name", "source", "attribution_domains"), False)
     assert (await ada.send("PATCH", "/api/v1/accounts/update_credentials", json=profile)).status == 200
+    rows = [{"name": "site", "value": False}, {"name": "b", "value": "c"}]
+    shown = await ada.send("PATCH", "/api/v1/accounts/update_credentials", json={"fields_attributes": rows})
+    assert [(row["name"], row["value"]) for row in shown.json["source"]["fields"]] == [("site", ""), ("b", "c")]
     made = await ada.post(
         "/api/v2/filters",
         json={"title": "x", "context": ["home"], "keywords_attributes": False, "expires_in": False},

@@ -222,6 +222,12 @@ def test_a_hash_for_a_list_keeps_the_order_of_appearance() -> None:
     assert Everything.read(parsed("texts[9]=a&texts[-1]=b")).texts == ("a", "b")
 
 
+def test_null_and_false_in_a_list_are_no_elements() -> None:
+    """A JavaScript app writes `[isOpen && "a", "b"]`."""
+    assert Everything.read({"texts": [False, "b", None, ""]}).texts == ("b", "")
+    assert Everything.read({"texts": [False, None]}).texts == Everything.read({}).texts
+
+
 @pytest.mark.parametrize("value", [None, "", {}, []])
 def test_an_empty_form_is_not_given(value: object) -> None:
     assert Everything.read({"inner": value}).inner is None
