@@ -16,6 +16,7 @@ import trio
 from ...storage.operator_texts import Rule, SourceText, TextFiles, UnusableTexts, read_texts
 from ..kernel import Clock, Record
 from ..rules.documents import document_html, terms_on
+from .computed import Computed
 
 NOTICE = "texts"
 READ_AGAIN = timedelta(seconds=5)  # after this time the files are looked at again: an edit needs no signal
@@ -70,19 +71,15 @@ class OperatorTexts:
     def __init__(self, folder: Path, description: str, clock: Clock, record: Record) -> None:
         self._folder = folder
         self._description = description
-        self._clock = clock
         self._record = record
-        self._reading = trio.Lock()
-        self._read_at: datetime | None = None
-        self._changes = 0  # notices of changes by commands
         self._trouble = ""
         self._made_of = TextFiles(), description
         self._texts = _made(TextFiles(), description)
+        self._current = Computed(self._read, clock, READ_AGAIN)
 
     def forget(self) -> None:
         """Read the files again for the next request."""
-        self._changes += 1
-        self._read_at = None
+        self._current.forget()
 
     def describe(self, description: str) -> None:
         """Have another text stand where the folder has no description."""
@@ -92,28 +89,23 @@ class OperatorTexts:
 
     async def current(self) -> CurrentTexts:
         """Return the texts. The files are read at most every few seconds; unusable files are logged."""
-        async with self._reading:
-            now = self._clock.now()
-            if self._read_at is None or now - self._read_at >= READ_AGAIN:
-                changes = self._changes
-                await self._read()
-                self._read_at = now if changes == self._changes else None  # None: changed while they were read
-        return self._texts
+        return await self._current.get()
 
-    async def _read(self) -> None:
-        """Read the files again. If a file can't be used, the texts that were read before stay."""
+    async def _read(self) -> CurrentTexts:
+        """Read the files again, and return the texts. If a file can't be used, the texts that were read before stay."""
         try:
             files = await trio.to_thread.run_sync(read_texts, self._folder)
         except UnusableTexts as error:
             if str(error) != self._trouble:
                 self._trouble = str(error)
                 self._record("policies.unusable", error=error, decision="the texts that were read before are shown")
-            return
+            return self._texts
         self._trouble = ""
         description = self._description
         if (files, description) != self._made_of:
             self._texts = await trio.to_thread.run_sync(_made, files, description)
             self._made_of = files, description
+        return self._texts
 
 
 def _made(files: TextFiles, description: str) -> CurrentTexts:
