@@ -9,6 +9,11 @@ def hash_of(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
+def without_dashes(secret: str) -> str:
+    """Return a secret that an operator can name in a command: a word with a dash at its beginning is an option."""
+    return secret.replace("-", "_")
+
+
 def equal_secrets(first: str | bytes, second: str | bytes) -> bool:
     """True if both are equal. The time does not depend on how many characters agree.
 

@@ -13,6 +13,7 @@ from itertools import count
 import trio
 
 from ...actors.kernel.message import Origin
+from ...storage.secrets import without_dashes
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..asgi import HOSTS, Message, Receive, Scope
 from ..server.addresses import FORWARDED_FOR, Network, client_address, forwarded_for
@@ -227,7 +228,7 @@ def request_ids(secret: str) -> Callable[[], str]:
 
     A random id for each request would cost more than many answers do.
     """
-    start, numbers = secret[:BEGINNING].replace("-", "_"), count(1)
+    start, numbers = without_dashes(secret[:BEGINNING]), count(1)
     return lambda: f"{start}-{next(numbers):x}"
 
 

@@ -6,6 +6,7 @@ from ...actors.commands.invites import COMMENT_CHARACTERS, CreateInvite, ExpireI
 from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import invites
+from ...storage.secrets import without_dashes
 from ..intake.parameters import Count, Line, Text
 from .member import StaffForm, StaffMember
 from .staff_page import Done, Facts, StaffPage
@@ -50,7 +51,7 @@ async def create(me: StaffMember, posted: InviteForm) -> str:
     """Create an invite in the name of the member."""
     if not (_within(posted.uses, MOST_USES) and _within(posted.days, MOST_DAYS)):
         raise Refused(422, f"Choose up to {MOST_USES} uses and {MOST_DAYS} days, or leave them empty.")
-    code = me.context.secret()[:CODE_CHARACTERS].replace("-", "_")  # as `troupe invites create` makes them
+    code = without_dashes(me.context.secret()[:CODE_CHARACTERS])
     wanted = NewInvite(code, posted.uses, posted.days, posted.comment, me.user.account_id)
     await me.ask(CreateInvite(me.staff, wanted))
     return "made"

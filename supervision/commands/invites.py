@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
+from ...storage.secrets import without_dashes
 from ..settings.domain import base_url
 from .chosen_server import ChosenServer
 from .names import find_local
@@ -43,8 +44,7 @@ async def _create(db: Connection, here: Here, uses: int | None, days: int | None
     from ...actors.commands.invites import CreateInvite, NewInvite, create
 
     inviting = None if by is None else (await find_local(db, here, by)).id
-    # Without dashes: `troupe invites expire` takes a code that begins with one for an option.
-    code = secrets.token_urlsafe(CODE_BYTES).replace("-", "_")
+    code = without_dashes(secrets.token_urlsafe(CODE_BYTES))
     wanted = NewInvite(code, uses, days, comment, inviting)
     require(await create(here.act, CreateInvite(here.staff, wanted)))
     return wanted.code

@@ -11,6 +11,7 @@ from troupe.storage.invites import Invite
 
 from ..clients import Client, Stage
 from .registering import ACCOUNTS, OPEN, form
+from .staff.members import member
 
 
 @pytest.fixture
@@ -92,3 +93,10 @@ class TestWithoutMail:
 
     async def test_nobody_signs_up_where_no_address_can_be_confirmed(self, stage: Stage, app: Client) -> None:
         assert (await app.post(ACCOUNTS, form("eve", invite_code=await invite(stage)))).status == 403
+
+
+async def test_a_code_is_no_option_of_a_command(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = await member(stage, "owner")
+    monkeypatch.setattr(stage.http_context, "secret", lambda: "-o73O1LFGDS-HU87Esk_GM-and-more")
+    assert (await owner.send("/admin/invites", uses="1")).status == 302
+    assert [made.code for made in await stage.http_context.database.read(invites.find_all)] == ["_o73O1LFGDS_HU87"]
