@@ -467,15 +467,10 @@ async def test_apps_send_their_scopes_as_a_text_or_as_a_list(
     client = {"client_id": application.client_id, "client_secret": SECRET, "scope": scope}
     own = await stage.anybody().post("/oauth/token", json={"grant_type": "client_credentials"} | client)
     assert (own.status, own.json["scope"]) == (200, "read write")
-    way = asked(
-        application, scope="read"
-    )  # superseriousbusiness/gotosocial#553: the token's scopes are those of its code
-    code = {
-        "grant_type": "authorization_code",
-        "redirect_uri": CALLBACK,
-        "code": code_in(await consent(stage.anybody(), way)),
-    }
-    token = await stage.anybody().post("/oauth/token", json=code | client)
+    way = asked(application, scope="read")  # a token has the scopes of its code (superseriousbusiness/gotosocial#553)
+    code = code_in(await consent(stage.anybody(), way))
+    grant = {"grant_type": "authorization_code", "redirect_uri": CALLBACK, "code": code}
+    token = await stage.anybody().post("/oauth/token", json=grant | client)
     assert (token.status, token.json["scope"]) == (200, "read")
 
 

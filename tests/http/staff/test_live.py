@@ -112,7 +112,7 @@ async def test_a_user_has_a_bounded_number_of_them(stage: Stage) -> None:
 
 
 async def test_requests_at_the_same_time_open_no_more_than_the_bound(stage: Stage) -> None:
-    """All of them are checked before the stream of any begins."""
+    """All requests pass the first check before a stream begins."""
     request = SimpleNamespace(method="GET", path="/admin/live", request_id="r1", address=str)
     me: Any = SimpleNamespace(context=stage.http_context, request=request, user=SimpleNamespace(account_id=7))
     answers = [live.live(me, Permission.VIEW_DASHBOARD, _part) for _ in range(MOST_OPEN + 1)]
