@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
 import pyvips
+
+from troupe.http.intake.decoding import Upload
+from troupe.http.intake.multipart import read_multipart
 
 from ..clients import Person, Reply, Stage
 from .uploading import fetched, picture
@@ -368,6 +371,18 @@ async def test_a_file_is_known_by_its_beginning_if_it_has_no_name(ada: Person, h
     body = described + "\r\n".join(lines).encode() + picture(kind=kind) + b"\r\n--edge--\r\n"
     made = await sent(ada, "POST", "/api/v2/media", Form(body, MULTIPART + "edge"))
     assert (made.status, made.json.get("description")) == (200, "alt text of a picture"), made.text
+
+
+async def test_a_film_without_a_name_is_known_by_its_beginning() -> None:
+    """The first bytes of WebM have no NUL."""
+    beginning = b"\x1aE\xdf\xa3\x9fB\x86\x81\x01B\xf7\x81\x01B\xf2\x81\x04"
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"--edge\r\n" + DISPOSITION.format("file").encode() + b"\r\n\r\n" + beginning + b"\r\n--edge--\r\n"
+
+    [(name, file)] = await read_multipart(MULTIPART + "edge", chunks())
+    assert isinstance(file, Upload)
+    assert (name, file.size) == ("file", len(beginning))
 
 
 async def test_names_with_brackets_count_after_those_without(ada: Person) -> None:

@@ -88,6 +88,11 @@ async def test_what_it_can_not_be_is_said_on_the_page(stage: Stage, name: str, v
     assert await log(stage) == []
 
 
+async def test_a_refused_value_stays_in_its_field_alone(stage: Stage) -> None:
+    page = await (await member(stage, "admin")).send(f"{PATH}/search_results", PATH, value="201")
+    assert page.text.count('value="201"') == 1
+
+
 async def test_a_setting_that_can_not_change_has_no_page(stage: Stage) -> None:
     admin = await member(stage, "admin")
     assert (await admin.send(f"{PATH}/port", PATH, value="80")).status == 404
