@@ -92,9 +92,6 @@ async def connect(
             # Otherwise PostgreSQL plans most statements anew each time, which costs more than running them.
             "plan_cache_mode": "force_generic_plan",
             "timezone": "UTC",
-            # `enter_shard` and others look at rows after they have waited for a lock: each statement needs a snapshot
-            # of its own, whatever the operator has set for the database.
-            "default_transaction_isolation": "read committed",
             "statement_timeout": str(int((deadline + 1) * 1000)),
             "idle_in_transaction_session_timeout": str(int((deadline + 1) * 1000)),
             "tcp_keepalives_idle": "30",
@@ -102,6 +99,10 @@ async def connect(
             "tcp_keepalives_count": "3",
         },
     )
+    # `enter_shard` and others look at rows after they have waited for a lock: each statement needs a snapshot of its own,
+    # whatever the operator has set for the database. As a statement, because a pooler refuses settings that it does not
+    # know at the start of a connection.
+    await connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
     await connection.set_type_codec(
         "jsonb", schema="pg_catalog", format="binary", encoder=_encode_jsonb, decoder=_decode_jsonb
     )

@@ -38,6 +38,7 @@ from ..clients import Person, Stage
 from ..counting import note_statements
 from ..kept_connections import Loan
 from ..signing import a_key
+from ..waiting import until_none
 from .delivering import act, create, note, take
 from .peer import ForeignServer
 
@@ -96,6 +97,7 @@ async def test_a_post_for_followers_elsewhere(
     eve = peer.person("eve")
     await take(stage, act(eve, "Follow", "https://home.test/users/ada"))
     await ada.publish("hello")
+    await until_none(lambda: stage.rows("SELECT FROM outbox"))
     asked.clear()
     await ada.publish("hello again", headers={"Idempotency-Key": "again"})
     assert asked[:2] == [activities.OF_FOLLOWERS, statuses.INSERT_ALONE.text]
