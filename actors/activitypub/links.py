@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 from ...storage.engine.json_values import JsonObject, is_object
 from ..rules.limits import VIDEO_BYTES
 from ..rules.markup import escape_attribute
-from .vocabulary import host_of, is_uri, list_of, objects_of, text_of, types_of
+from .vocabulary import host_of, is_uri, list_of, objects_of, origin_of, text_of, types_of
 
 MOST_LINKS = 100  # that are read
 LONGEST_MEDIA_TYPE = 128
@@ -151,7 +151,7 @@ def _read(value: object, base: str) -> Iterator[TypedAddress]:
         if isinstance(href, str):
             href = href.strip()  # as browsers do
             if href.startswith("/"):
-                href = _whole(href, base)
+                href = _with_origin(href, base)
         if is_uri(href) and host_of(href) is not None:
             named = text_of(thing.get("mediaType"), LONGEST_MEDIA_TYPE) or ""
             length = thing.get("size")
@@ -165,6 +165,17 @@ def _read(value: object, base: str) -> Iterator[TypedAddress]:
         # Only a playlist, which is a Link, has links in `tag`. The tags of a post are people and hashtags.
         for inner in objects_of(thing.get("tag")) if "Link" in types_of(thing) else ():
             yield from _read([inner] if "tag" not in inner else [], base)
+
+
+def _with_origin(path: str, base: str) -> str | None:
+    """Return the address of a path on the server of `base`. A path that begins with two slashes names its host.
+
+    Not by `urljoin`: it resolves each `../`, and caches long texts. A document may have thousands of long paths.
+    """
+    origin = origin_of(base)
+    if origin is None:
+        return None
+    return origin.partition("//")[0] + path if path.startswith("//") else origin + path
 
 
 def _tracks_of(thing: JsonObject) -> frozenset[str]:

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from troupe.actors.activitypub import notes, vocabulary
+from troupe.actors.activitypub import links, notes, vocabulary
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, PARAMETER
 from troupe.actors.activitypub.links import with_whole_links
 from troupe.actors.activitypub.normalization import normalize, read_document
@@ -134,6 +134,16 @@ def test_a_header_of_spaces_is_looked_through_once() -> None:
     assert not PARAMETER.pattern.startswith(r"\s")
     assert PARAMETER.findall(" " * LONGEST_HEADER) == []
     assert PARAMETER.findall('\t collectionId = "https://far.test/f" , url="x"') != []
+
+
+def test_paths_without_a_host_are_not_resolved_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `urljoin` these links took 130 ms in all, and its cache kept those of a mebibyte."""
+    monkeypatch.setattr(links, "urljoin", None)
+    path = f"/{'../' * 100}1.png"
+    files = [{"type": "Document", "mediaType": "image/png", "url": ["/" * LARGEST_DOCUMENT, path]}]
+    note = read_note(normalize({**NOTE, "attachment": files}), None, NOW)
+    assert note is not None
+    assert [file.url for file in note.attachments] == [f"https://far.test{path}"]
 
 
 @pytest.mark.parametrize(
