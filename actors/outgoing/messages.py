@@ -96,7 +96,7 @@ def time_of(retry_after: str | None, now: datetime) -> datetime | None:
         return now + min(timedelta(seconds=int(text[:9])), LONGEST_WAIT)
     try:
         at = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return min(max(at, now), now + LONGEST_WAIT)

@@ -25,6 +25,8 @@ HTTP_DATE = (NOW + timedelta(seconds=90)).strftime("%a, %d %b %Y %H:%M:%S GMT")
         ("", None),
         ("-5", None),
         ("²", None),
+        ("Fri, 01 Jan 99999999999999999999 00:00:00 GMT", None),
+        ("Fri, 01 Jan 2100 00:00:00 +99999999999999", None),
     ],
 )
 def test_a_push_service_says_how_long_to_wait_in_seconds_or_as_a_date(header: str | None, at: datetime | None) -> None:
