@@ -54,8 +54,8 @@ async def copy_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, wri
 
 
 def _codings_of(encoding: str) -> list[str]:
-    """Return the codings of a body, the first one first."""
-    return [name for one in encoding.split(",") if (name := one.strip().lower()) in CODINGS]
+    """Return the codings of a body in the order in which they were applied."""
+    return [coding for name in encoding.split(",") if (coding := name.strip().lower()) in CODINGS]
 
 
 async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> bytes:
@@ -68,7 +68,8 @@ async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> b
         received += len(chunk)
         try:
             # A byte more than allowed distinguishes a body that is too large from a body that just fits.
-            body += unzip.decompress(chunk, limit + 1 - len(body))
+            if not unzip.eof or MEMBER.startswith(unzip.unused_data[:2]):  # zlib copies all other bytes for each chunk
+                body += unzip.decompress(chunk, limit + 1 - len(body))
             while unzip.unused_data.startswith(MEMBER) and len(body) <= limit:
                 members += 1
                 if members > MOST_MEMBERS:
