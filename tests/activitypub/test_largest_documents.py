@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from troupe.actors.activitypub import links, notes, vocabulary
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, PARAMETER
-from troupe.actors.activitypub.links import with_whole_links
+from troupe.actors.activitypub.links import MOST_RELATIVE_LINKS, with_whole_links
 from troupe.actors.activitypub.normalization import normalize, read_document
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.public_keys import LARGEST_EXPONENT, public_key
@@ -156,3 +156,10 @@ def test_links_are_found_in_a_time_that_grows_with_the_text(unit: str) -> None:
         began = process_time()
         with_whole_links(text, EVE)
         assert process_time() - began < 0.5
+
+
+def test_only_so_many_links_of_a_text_get_a_host() -> None:
+    text = '<a href="/x">' * (MOST_RELATIVE_LINKS + 1)
+    assert with_whole_links(text, EVE).count("far.test/x") == MOST_RELATIVE_LINKS
+    for length, count in ((1000, 1), (1001, 0)):
+        assert with_whole_links(f'<a href="{"/".ljust(length, "x")}">', EVE).count("far.test") == count
