@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.media.jobs import FileRefused, Job, made_of, results_of, take_back
+from troupe.actors.media.page_facts import LONGEST_ADDRESS, PageFacts, page_of
 from troupe.storage.media import ProcessedMedia
 
 JOB = Job("image", "png", "source", ".", "4f01")
@@ -56,6 +57,20 @@ def test_an_honest_result_is_taken_as_it_is() -> None:
 def test_a_lie_is_no_result(lie: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError, LookupError)):
         made_of(result(**lie), JOB)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {}, {"page": None}, {"page": []}, {"page": "title"}, {"page": {"colour": "red"}}, {"page": {"title": None}},
+        {"page": {"title": ["tea"]}}, {"page": {"width": 640}}, {"page": {"title": "x" * (LONGEST_ADDRESS + 1)}},
+    ],
+)  # fmt: skip
+def test_a_lie_about_a_page_is_no_result(lie: dict[str, Any]) -> None:
+    honest = {"title": "x" * LONGEST_ADDRESS, "width": "640"}
+    assert page_of({"page": honest}, JOB) == PageFacts(**honest)
+    with pytest.raises((ValueError, LookupError)):
+        page_of(lie, JOB)
 
 
 def test_a_refusal_is_short() -> None:
