@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from ...storage.push_subscriptions import PushSubscription
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
+from ..outgoing.targets import written_target
 from .encryption import PushEncryption
 
 KEPT_FOR = timedelta(hours=48)  # by the push service, while the device is off
@@ -38,7 +39,7 @@ class WebPush:
         self._encryption = encryption
 
     async def __call__(self, subscription: PushSubscription, message: bytes, topic: str) -> PushReply:
-        target = await self._client.check(subscription.endpoint, free_ports=True)
+        target = written_target(subscription.endpoint)  # its port and its addresses are checked by `send`
         encrypted = await self._encryption.encrypt(subscription, target.origin, message)
         headers = {
             "TTL": str(round(KEPT_FOR.total_seconds())), "Urgency": "normal", "Topic": topic,

@@ -12,7 +12,7 @@ import pytest
 from troupe.actors.memory.push_key import PushKey, new_push_key
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.messages import OutgoingAnswer, OutgoingRequest, RequestLimits
-from troupe.actors.outgoing.targets import RequestTarget, target_of
+from troupe.actors.outgoing.targets import target_of
 from troupe.actors.push.delivery import WebPush
 from troupe.actors.push.encryption import PushEncryption
 from troupe.storage.push_subscriptions import PushSubscription
@@ -109,9 +109,6 @@ class Recorder(OutgoingClient):
     def __init__(self) -> None:
         super().__init__("Troupe/test")
         self.sent: list[OutgoingRequest] = []
-
-    async def check(self, url: str, *, free_ports: bool = False) -> RequestTarget:
-        return target_of(url, free_ports=free_ports)
 
     async def send(self, request: OutgoingRequest, limits: RequestLimits) -> OutgoingAnswer:
         target_of(request.url, free_ports=request.free_ports)
