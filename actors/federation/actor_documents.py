@@ -118,7 +118,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         indexable=document.get("indexable") is True,
         memorial=document.get("memorial") is True,
         suspended=document.get("suspended") is True,
-        also_known_as=[one for one in uris_of(document.get("alsoKnownAs")) if _is_alias(one)][:ALIASES],
+        also_known_as=[uri for uri in uris_of(document.get("alsoKnownAs")) if _is_alias(uri)][:ALIASES],
         published_at=_moment(time_of(document.get("published")), now),
         emojis=tuple((emoji.shortcode, emoji.url) for emoji in read_emojis(document)),
     )
@@ -147,7 +147,7 @@ def is_known_as(aliases: Sequence[str], account: Account, domain: str) -> bool:
     """
     handle = handle_from(account.username, domain)
     named = [handle_in(alias) for alias in aliases if alias.startswith(HANDLE_SCHEME)]
-    if handle is not None and any(one is not None and one.is_same(handle) for one in named):
+    if handle is not None and any(alias is not None and alias.is_same(handle) for alias in named):
         return True
     own = {_spelled(address) for address in (account.uri, account.url) if address is not None}
     return not own.isdisjoint(map(_spelled, aliases))
