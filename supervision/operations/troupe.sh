@@ -5,11 +5,11 @@ set -eu
 # character plain; in double quotes only before " \ ` and $, and in single quotes not at all.
 if [ -r /etc/troupe/environment ]; then
     while read -r line || [ -n "$line" ]; do
-        case $line in
-            TROUPE_*=\'*) ;;
-            TROUPE_*=\"*) line=$(printf '%s' "$line" | sed 's/\\\(["\\`$]\)/\1/g') ;;
-            TROUPE_*=*) line=$(printf '%s' "$line" | sed 's/\\\(.\)/\1/g') ;;
-            *) continue ;;
+        case $line in TROUPE_*=*) ;; *) continue ;; esac
+        case ${line#*=} in
+            \'*) ;;
+            \"*) line=$(printf '%s' "$line" | sed 's/\\\(["\\`$]\)/\1/g') ;;
+            *) line=$(printf '%s' "$line" | sed 's/\\\(.\)/\1/g') ;;
         esac
         export "$line"
     done < /etc/troupe/environment

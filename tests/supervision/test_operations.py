@@ -87,7 +87,7 @@ def test_the_script_reads_secrets_as_systemd_does(tmp_path: Path) -> None:
     runuser.write_text("#!/bin/sh\nexec env --null\n")
     runuser.chmod(0o700)
     lines = [
-        "# a comment", "", "export TROUPE_PORT=1", "OTHER=x", "  TROUPE_SMTP_PASSWORD=a$b;c & d#e`f\\\\g\\h'i\r",
+        "# a comment", "", "export TROUPE_PORT=1", "OTHER=x", "  TROUPE_SMTP_PASSWORD=a$b;c & d#e`f\\\\g\\h='i\\j\r",
         'TROUPE_TITLE="My \\"$server\\" \\o/" ', "TROUPE_S3_SECRET_KEY=*?= \t", r"TROUPE_S3_ACCESS_KEY='a\b\\c'",
     ]  # fmt: skip
     (tmp_path / "environment").write_bytes("\n".join(lines).encode())
@@ -101,7 +101,7 @@ def test_the_script_reads_secrets_as_systemd_does(tmp_path: Path) -> None:
     read = read_settings({}, {name: text for name, text in environ.items() if name != "TROUPE_CONFIG"})
     assert read.title == 'My "$server" \\o/'
     assert read.smtp_password is not None
-    assert read.smtp_password.get_secret_value() == "a$b;c & d#e`f\\gh'i"
+    assert read.smtp_password.get_secret_value() == "a$b;c & d#e`f\\gh='ij"
     assert read.s3_access_key == r"a\b\\c"
     assert environ["TROUPE_S3_SECRET_KEY"] == "*?="
 
