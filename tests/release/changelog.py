@@ -12,12 +12,13 @@ from datetime import date
 from packaging.version import Version
 
 from .refusal import ReleaseRefused
+from .versions import SPELLING
 
 FILE = "CHANGELOG.md"
 UNRELEASED = "Unreleased"
 PARTS = ("Upgrading", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 TITLE = re.compile(r"^## (.*)$", re.MULTILINE)
-DATED = re.compile(r"(\d+\.\d+\.\d+(?:rc\d+)?) - (\d{4}-\d{2}-\d{2})")
+DATED = re.compile(rf"({SPELLING}) - (\d{{4}}-\d{{2}}-\d{{2}})")
 PART = re.compile(r"^### (.*)$", re.MULTILINE)
 
 

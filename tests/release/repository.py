@@ -14,9 +14,10 @@ from pathlib import Path
 from packaging.version import Version
 
 from .refusal import ReleaseRefused
+from .versions import SPELLING
 
 BRANCH = "main"
-TAG = re.compile(r"v?\d+\.\d+\.\d+(rc\d+)?")
+TAG = re.compile(rf"v?{SPELLING}")
 
 
 @dataclass(frozen=True)

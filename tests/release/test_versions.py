@@ -41,6 +41,7 @@ def test_a_version_may_follow(current: str, tagged: list[str], text: str) -> Non
         ("0.3.0.dev1", "is not three numbers"),
         ("0.3.0.post1", "is not three numbers"),
         ("1!0.3.0", "is not three numbers"),
+        ("0.3.0a1", "is not three numbers"),  # neither the changelog nor the tags would have it as a version
         ("0.2.0", "0.2.0 is tagged already"),
         ("0.1.0", "0.1.0 is tagged already"),
         ("0.2.0rc1", "0.2.0rc1 is older than 0.2.0"),

@@ -14,6 +14,8 @@ from .refusal import ReleaseRefused
 FILE = "__init__.py"
 LINE = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 AFTER = "+dev"
+#: The spelling of a version, in the title of its section of the changelog and, after a `v`, in its tag.
+SPELLING = r"\d+\.\d+\.\d+(?:rc\d+)?"
 
 
 def version_of(source: str) -> str:
@@ -40,7 +42,7 @@ def next_version(text: str, current: str, tagged: Collection[Version]) -> Versio
         version = Version(text)
     except InvalidVersion:
         raise ReleaseRefused(f"{text!r} is no version (PEP 440). Write it as 0.2.0, or 0.2.0rc1.") from None
-    if version.local or version.is_devrelease or version.is_postrelease or version.epoch or len(version.release) != 3:
+    if not re.fullmatch(SPELLING, str(version)):
         raise ReleaseRefused(f"{text} is not three numbers. Write it as 0.2.0, or 0.2.0rc1.")
     if str(version) != text:
         raise ReleaseRefused(f"{text} is not the usual spelling of this version. Write it as {version}.")
