@@ -99,9 +99,9 @@ async def connect(
             "tcp_keepalives_count": "3",
         },
     )
-    # `enter_shard` and others look at rows after they have waited for a lock: each statement needs a snapshot of its own,
-    # whatever the operator has set for the database. As a statement, because a pooler refuses settings that it does not
-    # know at the start of a connection.
+    # `enter_shard` and others look at rows after they have waited for a lock: each statement needs a snapshot of its
+    # own, whatever the operator has set for the database. As a statement, because a pooler refuses settings that it
+    # does not know at the start of a connection.
     await connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
     await connection.set_type_codec(
         "jsonb", schema="pg_catalog", format="binary", encoder=_encode_jsonb, decoder=_decode_jsonb
