@@ -11,6 +11,7 @@ from .broadcast.audience import Audience
 from .broadcast.broadcast import Broadcast
 from .broadcast.publications import Publications
 from .broadcast.viewers import Viewers
+from .cluster.others import Others
 from .deliveries.hosts import KnownHosts
 from .facts.fact import Facts
 from .kept.custom_emojis import CustomEmojiLoader
@@ -56,6 +57,7 @@ class ActorContext:
     local_domain: str
     tally_delay: timedelta  # between a vote and the Update for other servers
     shared_entries: SharedEntries  # of all awake timelines
+    others: Others  # the other nodes of the cluster
 
     @property
     def names(self) -> LocalNames:

@@ -17,6 +17,7 @@ from ...storage.engine.json_values import JsonObject
 from ..broadcast.broadcast import Broadcast, account_address
 from ..broadcast.events import Keyed
 from ..broadcast.viewers import Viewers
+from ..cluster.others import Others
 from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
@@ -154,7 +155,7 @@ LATE_TURNS_REMEMBERED = 10_000
 
 
 class Facts:
-    """Applies facts in this process. The parts that facts work on are public."""
+    """Applies facts in this process, and sends them to the other nodes. The parts that facts work on are public."""
 
     def __init__(
         self,
@@ -165,6 +166,7 @@ class Facts:
         statuses: StatusCache,
         viewers: Viewers,
         broadcast: Broadcast,
+        others: Others,
     ) -> None:
         self.database = database
         self.clock = clock
@@ -173,6 +175,7 @@ class Facts:
         self.statuses = statuses
         self.viewers = viewers
         self.broadcast = broadcast
+        self.others = others
         # `Any` is the class of the key: the type of a dict can't express that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
         # The number of acts of staff on accounts and domains: values that depend on the states of accounts are cached
@@ -198,8 +201,21 @@ class Facts:
             for observer in self._observers.get(type(fact), ()):
                 observer(fact)
 
-    async def notify_actors(self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None) -> None:
-        """Notify the awake actors, in the order of the facts. The publishing actor has applied them already."""
+    async def notify_actors(self, facts: Sequence[Fact], origin: Origin, publisher: Address | None = None) -> None:
+        """Notify the awake actors of all nodes, in the order of the facts. The publisher has applied them already."""
+        acknowledged = self.others.send(facts, origin)
+        await self._notify_own_actors(facts, origin, publisher)
+        if acknowledged is not None:
+            await acknowledged
+
+    async def receive(self, facts: Sequence[Fact], origin: Origin) -> None:
+        """Apply the facts of a commit of another node."""
+        self.cache(facts)
+        await self._notify_own_actors(facts, origin)
+
+    async def _notify_own_actors(
+        self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None
+    ) -> None:  # fmt: skip
         for fact in facts:
             if (subject := fact.subject) is not None and account_address(subject) != publisher:
                 self.broadcast.to_account(subject, LearnFact(fact), origin)

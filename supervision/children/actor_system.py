@@ -16,6 +16,7 @@ from ...actors.broadcast.audience import Audience
 from ...actors.broadcast.broadcast import Broadcast
 from ...actors.broadcast.publications import Publications
 from ...actors.broadcast.viewers import Viewers
+from ...actors.cluster.others import Alone, Others
 from ...actors.context import ActorContext
 from ...actors.deliveries.hosts import Chance, KnownHosts
 from ...actors.effects.deliveries import DELIVERIES
@@ -66,6 +67,7 @@ class ActorSystem:
         chance: Chance = random.random,
         tally_delay: float = 180.0,
         timeline_memory: Callable[[], int] = lambda: TIMELINE_MEMORY,
+        others: Others | None = None,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -75,7 +77,8 @@ class ActorSystem:
         publications = Publications(ids)
         broadcast = Broadcast(runtime, audience, tagged, listed, owned, publications)
         self.viewers = Viewers(database, ids.next)
-        self.facts = Facts(database, clock, ids, self.accounts, self.statuses, self.viewers, broadcast)
+        others = others or Alone()
+        self.facts = Facts(database, clock, ids, self.accounts, self.statuses, self.viewers, broadcast, others)
         self.own_rows = OwnRows()
         self.own_rows.observe(self.facts)
         self.blocks = ServerBlocks(database, limited=limited_federation)
@@ -88,7 +91,7 @@ class ActorSystem:
             database, clock, ids, ids.next(), self.accounts, self.statuses, self.own_rows, audience, tagged, listed,
             owned, broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
             DailyQuotas(), publications, base_url, local_domain, timedelta(seconds=tally_delay),
-            SharedEntries(timeline_memory),
+            SharedEntries(timeline_memory), others,
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         bound = SharedBound(self.actor_context.shared_entries.is_exceeded)

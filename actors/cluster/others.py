@@ -1,0 +1,56 @@
+"""The other nodes of a cluster, as the rest of this room sees them. A server that is alone has none."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from ..kernel import Origin
+
+
+class Others(Protocol):
+    """The other nodes of the cluster, and the place of this node among them."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if this node has received all facts of the other nodes up to a moment ago, and may answer from memory.
+
+        Otherwise requests that depend on memory are refused, and streams pause.
+        """
+        ...
+
+    @property
+    def is_leader(self) -> bool:
+        """True if this node does the work that only one node of a cluster must do."""
+        ...
+
+    def owns(self, shard: int) -> bool:
+        """True if this node writes the rows of the accounts in a shard."""
+        ...
+
+    def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
+        """Send the facts of a commit to all nodes. Return the wait for their acknowledgements; None if there are none.
+
+        After the wait no node answers from memory without these facts.
+        """
+        ...
+
+    def observe(self, on_change: Callable[[], None]) -> None:
+        """Call a function whenever `is_complete` changes."""
+        ...
+
+
+class Alone:
+    """The place of a server that is the only node: it owns all shards, and there is no other node to hear from."""
+
+    is_complete = True
+    is_leader = True
+
+    def owns(self, shard: int) -> bool:
+        return True
+
+    def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
+        return None
+
+    def observe(self, on_change: Callable[[], None]) -> None:
+        """Never call it: nothing changes."""
