@@ -22,7 +22,7 @@ from ..effects.sending import account_changed
 from ..facts.access import EndedAccess, RevokedToken
 from ..facts.accounts import ChangedAccount, ChangedUser
 from ..facts.fact import Fact
-from ..kernel import Answer, Message, Refused, finished, turn
+from ..kernel import Answer, Command, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
 from ..staff.acts import LAST_OWNER
 from .blocks import Unblock, unblock
@@ -42,7 +42,7 @@ Eraser: TypeAlias = Callable[[AccountActor], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteAccount(Message[None]):
+class DeleteAccount(Command[None]):
     """Command: delete the account. The password, and a code where it is needed, were checked."""
 
 

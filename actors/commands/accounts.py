@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...storage import moderation, registration
 from ...storage.moderation import ModeratedRow
 from ..effects.mail import mail
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..mail.templates import APPROVAL
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
@@ -20,28 +20,28 @@ from .moderation import named, publish_moderated
 
 
 @dataclass(frozen=True, slots=True)
-class ApproveSignUp(Message[None]):
+class ApproveSignUp(Command[None]):
     """Command to the account that it is done to: approve its sign-up."""
 
     staff: Staff
 
 
 @dataclass(frozen=True, slots=True)
-class RejectSignUp(Message[None]):
+class RejectSignUp(Command[None]):
     """Command to the account that it is done to: delete it. It was never approved."""
 
     staff: Staff
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSuspendedNow(Message[None]):
+class DeleteSuspendedNow(Command[None]):
     """Command to the account that it is done to: delete it, without waiting for the end of its suspension."""
 
     staff: Staff
 
 
 @dataclass(frozen=True, slots=True)
-class GiveRole(Message[None]):
+class GiveRole(Command[None]):
     """Command to the account that it is done to: give its user another role."""
 
     staff: Staff

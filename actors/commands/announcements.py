@@ -18,7 +18,7 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor, AccountChange
 from ..activitypub.names import LocalNames, LocalStatusName
 from ..facts.announcements import ChangedAnnouncement, CountedReaction, announcement_promises
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..own_addresses import status_ids
 from ..promises import Promise
 from ..refusals import NOT_FOUND
@@ -35,14 +35,14 @@ TOO_MANY_KINDS = Refused(422, "Validation failed: Limit of different reactions r
 
 
 @dataclass(frozen=True, slots=True)
-class DismissAnnouncement(Message[None]):
+class DismissAnnouncement(Command[None]):
     """Command: mark an announcement as read."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class React(Message[None]):
+class React(Command[None]):
     """Command: react to an announcement, with an emoji of Unicode or the name of a custom emoji."""
 
     announcement_id: int
@@ -50,7 +50,7 @@ class React(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unreact(Message[None]):
+class Unreact(Command[None]):
     """Command: take a reaction to an announcement back."""
 
     announcement_id: int
@@ -147,7 +147,7 @@ def instant_of(text: str) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class AddAnnouncement(Message[int]):
+class AddAnnouncement(Command[int]):
     """Command of staff: make an announcement. The answer is its id."""
 
     staff: Staff
@@ -155,7 +155,7 @@ class AddAnnouncement(Message[int]):
 
 
 @dataclass(frozen=True, slots=True)
-class ShowAnnouncement(Message[None]):
+class ShowAnnouncement(Command[None]):
     """Command of staff: show an announcement, now or from a time on, or take it back."""
 
     staff: Staff
@@ -165,7 +165,7 @@ class ShowAnnouncement(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveAnnouncement(Message[None]):
+class RemoveAnnouncement(Command[None]):
     """Command of staff: delete an announcement with its reactions."""
 
     staff: Staff

@@ -14,7 +14,7 @@ from typing import TypeGuard
 from ...storage import blocked_domains, instance, server_blocks
 from ...storage.blocked_domains import AllowedDomain, BlockedDomain, Severity
 from ..facts.moderation import ModeratedDomain
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..memory.server_blocks import domain_rules, notify_servers
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
@@ -68,7 +68,7 @@ class ImposedBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class ImposeDomainBlock(Message[ImposedBlock]):
+class ImposeDomainBlock(Command[ImposedBlock]):
     """Command of staff: block a domain and its subdomains."""
 
     staff: Staff
@@ -77,7 +77,7 @@ class ImposeDomainBlock(Message[ImposedBlock]):
 
 
 @dataclass(frozen=True, slots=True)
-class ImposeListedBlocks(Message[tuple[str, ...]]):
+class ImposeListedBlocks(Command[tuple[str, ...]]):
     """Command of staff: block the domains of a list, all or none. The answer is the newly blocked domains."""
 
     staff: Staff
@@ -85,7 +85,7 @@ class ImposeListedBlocks(Message[tuple[str, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeDomainBlock(Message[BlockedDomain]):
+class ChangeDomainBlock(Command[BlockedDomain]):
     """Command of staff: change a block of a domain."""
 
     staff: Staff
@@ -94,7 +94,7 @@ class ChangeDomainBlock(Message[BlockedDomain]):
 
 
 @dataclass(frozen=True, slots=True)
-class LiftDomainBlock(Message[None]):
+class LiftDomainBlock(Command[None]):
     """Command of staff: end a block of a domain. Accounts that it has silenced or suspended are so no more."""
 
     staff: Staff
@@ -102,7 +102,7 @@ class LiftDomainBlock(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class AllowDomain(Message[AllowedDomain]):
+class AllowDomain(Command[AllowedDomain]):
     """Command of staff: allow a domain. An allowed domain stays as it is."""
 
     staff: Staff
@@ -110,7 +110,7 @@ class AllowDomain(Message[AllowedDomain]):
 
 
 @dataclass(frozen=True, slots=True)
-class DisallowDomain(Message[AllowedDomain]):
+class DisallowDomain(Command[AllowedDomain]):
     """Command of staff: remove a domain from the allowed domains. The answer is the former row."""
 
     staff: Staff

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import server_blocks
 from ...storage.blocked_emails import BlockedEmail, BlockedEmailDomain
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act
@@ -16,7 +16,7 @@ TAKEN_DOMAIN = Refused(422, "Validation failed: Domain has already been taken")
 
 
 @dataclass(frozen=True, slots=True)
-class BlockEmail(Message[BlockedEmail]):
+class BlockEmail(Command[BlockedEmail]):
     """Command of staff: keep an address, in all its spellings, from signing up."""
 
     staff: Staff
@@ -24,7 +24,7 @@ class BlockEmail(Message[BlockedEmail]):
 
 
 @dataclass(frozen=True, slots=True)
-class UnblockEmail(Message[None]):
+class UnblockEmail(Command[None]):
     """Command of staff: let an address sign up again."""
 
     staff: Staff
@@ -32,7 +32,7 @@ class UnblockEmail(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockEmailDomain(Message[BlockedEmailDomain]):
+class BlockEmailDomain(Command[BlockedEmailDomain]):
     """Command of staff: keep the addresses of a domain from signing up, or let them in by approval alone."""
 
     staff: Staff
@@ -41,7 +41,7 @@ class BlockEmailDomain(Message[BlockedEmailDomain]):
 
 
 @dataclass(frozen=True, slots=True)
-class UnblockEmailDomain(Message[None]):
+class UnblockEmailDomain(Command[None]):
     """Command of staff: let the addresses of a domain sign up again."""
 
     staff: Staff

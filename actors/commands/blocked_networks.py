@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from ...storage import blocked_networks, server_blocks
 from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..memory.server_blocks import notify_servers
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
@@ -53,7 +53,7 @@ class NetworkTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockNetwork(Message[BlockedNetwork]):
+class BlockNetwork(Command[BlockedNetwork]):
     """Command of staff: block a network."""
 
     staff: Staff
@@ -63,7 +63,7 @@ class BlockNetwork(Message[BlockedNetwork]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeNetworkBlock(Message[BlockedNetwork]):
+class ChangeNetworkBlock(Command[BlockedNetwork]):
     """Command of staff: change a block of a network."""
 
     staff: Staff
@@ -73,7 +73,7 @@ class ChangeNetworkBlock(Message[BlockedNetwork]):
 
 
 @dataclass(frozen=True, slots=True)
-class UnblockNetwork(Message[None]):
+class UnblockNetwork(Command[None]):
     """Command of staff: end a block of a network."""
 
     staff: Staff

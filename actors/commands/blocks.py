@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import blocks, quotes, relations, suggestions
 from ...storage.federation import tombstones
 from ..account import AccountActor, AccountChange
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.relations import send_block, send_end_of_follows, send_unblock
 from .interacting import undone
@@ -15,7 +15,7 @@ from .pairs import find_present, publish_pair
 
 
 @dataclass(frozen=True, slots=True)
-class Block(Message[None]):
+class Block(Command[None]):
     """Command: block. This ends the follows and the quotes in both directions. A block of another server has a URI."""
 
     target_id: int
@@ -23,7 +23,7 @@ class Block(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unblock(Message[None]):
+class Unblock(Command[None]):
     """Command: end a block."""
 
     target_id: int

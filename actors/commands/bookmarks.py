@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from ...storage import bookmarks, statuses
 from ..account import AccountActor, AccountChange
 from ..facts.marks import MarkedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from .interacting import original_of
 from .statuses import find_original
 
 
 @dataclass(frozen=True, slots=True)
-class Bookmark(Message[None]):
+class Bookmark(Command[None]):
     """Command: bookmark a status, or the original of a boost. A repeat changes nothing."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unbookmark(Message[None]):
+class Unbookmark(Command[None]):
     """Command: remove a bookmark, also from a status that is hidden by now."""
 
     status_id: int

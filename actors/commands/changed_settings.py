@@ -10,7 +10,7 @@ from ...storage.changed_settings import LOG_LEVEL, MEDIA_BUDGET, REGISTRATIONS
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.upkeep import attention
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..rules.live_settings import InvalidSetting, LiveSetting, live_setting
 from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act, needs
@@ -21,7 +21,7 @@ NOTICES = {REGISTRATIONS: "sign_ups", LOG_LEVEL: "log_level"}
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeSetting(Message[None]):
+class ChangeSetting(Command[None]):
     """Command of staff: change a setting; None restores the value of the configuration, which is `configured`."""
 
     staff: Staff

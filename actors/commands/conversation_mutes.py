@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from ...storage import conversation_mutes
 from ..account import AccountActor, AccountChange
 from ..facts.marks import ChangedConversationMutes
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from .statuses import find_original
 
 
 @dataclass(frozen=True, slots=True)
-class MuteConversation(Message[None]):
+class MuteConversation(Command[None]):
     """Command: stop notifications about the thread that a status is in."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class UnmuteConversation(Message[None]):
+class UnmuteConversation(Command[None]):
     """Command: allow notifications about the thread again."""
 
     status_id: int

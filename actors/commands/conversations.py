@@ -10,13 +10,13 @@ from ...storage.upkeep.paging import Page
 from ..account import AccountActor, AccountChange
 from ..facts.conversations import ChangedConversation
 from ..facts.notifications import ChangedOwnRows
-from ..kernel import Answer, Message, Refused, SystemMessage, turn
+from ..kernel import Answer, Command, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
 from ..shown.conversations import ShownConversation, shown_conversations
 
 
 @dataclass(frozen=True, slots=True)
-class MarkConversation(Message[ShownConversation]):
+class MarkConversation(Command[ShownConversation]):
     """Command: mark a conversation as read or unread. The answer is its Correspondence."""
 
     id: int
@@ -24,7 +24,7 @@ class MarkConversation(Message[ShownConversation]):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveConversation(Message[None]):
+class RemoveConversation(Command[None]):
     """Command: remove a conversation from the account's list."""
 
     id: int

@@ -11,7 +11,7 @@ from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ..effects.files import files_unused
 from ..kept.custom_emojis import NOTICE
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act, emojis_in, needs
@@ -54,7 +54,7 @@ class NewEmoji:
 
 
 @dataclass(frozen=True, slots=True)
-class AddEmoji(Message[CustomEmoji]):
+class AddEmoji(Command[CustomEmoji]):
     """Command of staff: add an emoji."""
 
     staff: Staff
@@ -62,7 +62,7 @@ class AddEmoji(Message[CustomEmoji]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeEmoji(Message[CustomEmoji]):
+class ChangeEmoji(Command[CustomEmoji]):
     """Command of staff: change an emoji, with `files` its picture too."""
 
     staff: Staff
@@ -72,7 +72,7 @@ class ChangeEmoji(Message[CustomEmoji]):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveEmoji(Message[None]):
+class RemoveEmoji(Command[None]):
     """Command of staff: remove an emoji. Texts that use it show its name."""
 
     staff: Staff

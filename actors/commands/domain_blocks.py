@@ -8,19 +8,19 @@ from ...storage import domain_blocks, follows
 from ..account import AccountActor, AccountChange
 from ..effects.reminders import DomainBlocked, reminder
 from ..facts.relations import ChangedDomainBlocks
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 from .follow_requests import AT_ONCE, remove_followers
 
 
 @dataclass(frozen=True, slots=True)
-class BlockDomain(Message[None]):
+class BlockDomain(Command[None]):
     """Command: hide everything from a domain and end the follows by its accounts. Own follows there stay."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
-class UnblockDomain(Message[None]):
+class UnblockDomain(Command[None]):
     """Command: end a domain block. The followers do not come back."""
 
     domain: str

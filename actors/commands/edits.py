@@ -19,7 +19,7 @@ from ..effects.polls import forget_poll, poll_ends
 from ..effects.previews import PREVIEWS, preview_of
 from ..facts.notifications import AddedNotification
 from ..facts.statuses import EditedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules import text
 from ..rules.attachments import BESIDE_A_QUOTE, complaint
@@ -52,7 +52,7 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class EditStatus(Message[None]):
+class EditStatus(Command[None]):
     """Command: edit a status. An empty value removes the value; None leaves it as it is, except for the poll."""
 
     status_id: int
@@ -68,7 +68,7 @@ class EditStatus(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class SetQuotePolicy(Message[None]):
+class SetQuotePolicy(Command[None]):
     """Command: set who may quote an own status."""
 
     status_id: int

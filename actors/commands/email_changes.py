@@ -9,19 +9,19 @@ from ...storage.registration import Taken
 from ..account import AccountActor, AccountChange
 from ..effects.mail import forget_mail, mail, notice
 from ..facts.accounts import ChangedUser
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 from ..mail.templates import EMAIL_CHANGE, EMAIL_CHANGE_ASKED, EMAIL_CHANGED
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeEmail(Message[None]):
+class ChangeEmail(Command[None]):
     """Command: send a link to the address that the user wants to have."""
 
     email: str
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmNewEmail(Message[bool]):
+class ConfirmNewEmail(Command[bool]):
     """Command: the link was opened. False if it is not valid, or another user has the address by now."""
 
     token_hash: bytes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import endorsements, relations
 from ..account import AccountActor, AccountChange
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from .pairs import find_present
 
@@ -14,14 +14,14 @@ NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following th
 
 
 @dataclass(frozen=True, slots=True)
-class Endorse(Message[None]):
+class Endorse(Command[None]):
     """Command: recommend a followed account."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unendorse(Message[None]):
+class Unendorse(Command[None]):
     """Command: stop recommending an account."""
 
     target_id: int

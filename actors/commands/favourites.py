@@ -10,7 +10,7 @@ from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..facts.marks import MarkedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.interactions import send_like, send_unlike
 from .interacting import admit, original_of, undone
@@ -18,7 +18,7 @@ from .statuses import find_original
 
 
 @dataclass(frozen=True, slots=True)
-class Favourite(Message[None]):
+class Favourite(Command[None]):
     """Command: favourite a status, or the original of a boost.
 
     The favourite of an account of another server has a `uri`. A repeat changes only the `uri`,
@@ -30,7 +30,7 @@ class Favourite(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unfavourite(Message[None]):
+class Unfavourite(Command[None]):
     """Command: remove a favourite, also from a status that is hidden by now."""
 
     status_id: int

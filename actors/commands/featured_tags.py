@@ -8,7 +8,7 @@ from ...storage import featured_tags, tags
 from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import StatusTag
 from ..account import AccountActor, AccountChange
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import FEATURED_TAGS
 from ..rules.text import Hashtag
@@ -19,7 +19,7 @@ TOO_MANY = invalid("You have already featured the maximum number of hashtags")
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureTag(Message[FeaturedTag]):
+class FeatureTag(Command[FeaturedTag]):
     """Command: show a hashtag on the profile. The answer is the FeaturedTag, which a repeat does not change."""
 
     name: str
@@ -31,14 +31,14 @@ class FeatureTag(Message[FeaturedTag]):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFeaturedTag(Message[None]):
+class RemoveFeaturedTag(Command[None]):
     """Command: remove a featured hashtag, by the id of the FeaturedTag."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class UnfeatureTag(Message[None]):
+class UnfeatureTag(Command[None]):
     """Command: remove a featured hashtag, by the id of the hashtag. A repeat changes nothing."""
 
     tag_id: int

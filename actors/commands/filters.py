@@ -14,7 +14,7 @@ from ...storage import filters
 from ...storage.filters import Filter, FilterAction, FilterKeyword, FilterStatus
 from ..account import AccountActor, AccountChange
 from ..facts.accounts import ChangedFilters
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import (
     FILTER_KEYWORDS,
@@ -61,7 +61,7 @@ class KeywordChange:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateFilter(Message[Filter]):
+class CreateFilter(Command[Filter]):
     """Command: create a filter."""
 
     title: str
@@ -72,7 +72,7 @@ class CreateFilter(Message[Filter]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeFilter(Message[Filter]):
+class ChangeFilter(Command[Filter]):
     """Command: change a filter and its keywords. A field of None stays as it is."""
 
     id: int
@@ -84,14 +84,14 @@ class ChangeFilter(Message[Filter]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFilter(Message[None]):
+class DeleteFilter(Command[None]):
     """Command: delete a filter."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class AddFilterKeyword(Message[FilterKeyword]):
+class AddFilterKeyword(Command[FilterKeyword]):
     """Command: add a keyword to a filter."""
 
     filter_id: int
@@ -100,7 +100,7 @@ class AddFilterKeyword(Message[FilterKeyword]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeFilterKeyword(Message[FilterKeyword]):
+class ChangeFilterKeyword(Command[FilterKeyword]):
     """Command: change a keyword. A field of None stays as it is."""
 
     id: int
@@ -109,14 +109,14 @@ class ChangeFilterKeyword(Message[FilterKeyword]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFilterKeyword(Message[None]):
+class DeleteFilterKeyword(Command[None]):
     """Command: remove a keyword from its filter."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class AddFilterStatus(Message[FilterStatus]):
+class AddFilterStatus(Command[FilterStatus]):
     """Command: let a filter match a status by its id, independent of the text."""
 
     filter_id: int
@@ -124,14 +124,14 @@ class AddFilterStatus(Message[FilterStatus]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteFilterStatus(Message[None]):
+class DeleteFilterStatus(Command[None]):
     """Command: remove the entry of a status from its filter."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePhrase(Message[Filter]):
+class ChangePhrase(Command[Filter]):
     """Command: change a keyword together with its filter, as the first version of the API does. A value of None stays.
 
     Refused if the filter has other keywords and would be changed itself.
@@ -146,7 +146,7 @@ class ChangePhrase(Message[Filter]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeletePhrase(Message[None]):
+class DeletePhrase(Command[None]):
     """Command: remove a keyword, and its filter if nothing else is left in it."""
 
     id: int

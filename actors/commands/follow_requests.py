@@ -9,7 +9,7 @@ from ...storage import follow_requests, follows, relations
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, AccountChange
 from ..effects.reminders import Unlocked
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.relations import send_acceptances, send_rejections
 from .pairs import publish_followers
@@ -18,21 +18,21 @@ AT_ONCE = 100  # requests in one transaction: each takes a lock in PostgreSQL, a
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizeRequest(Message[None]):
+class AuthorizeRequest(Command[None]):
     """Command: accept a request to follow."""
 
     account_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class RejectRequest(Message[None]):
+class RejectRequest(Command[None]):
     """Command: reject a request to follow."""
 
     account_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFollower(Message[None]):
+class RemoveFollower(Command[None]):
     """Command: remove a follower."""
 
     account_id: int

@@ -8,7 +8,7 @@ from ...storage import followed_tags, tags
 from ...storage.statuses import StatusTag
 from ..account import AccountActor, AccountChange
 from ..facts.relations import ChangedFollowedTags
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..rules.limits import FOLLOWED_TAGS
 from .interacting import invalid
 
@@ -16,7 +16,7 @@ TOO_MANY = invalid(f"You cannot follow more than {FOLLOWED_TAGS} hashtags")
 
 
 @dataclass(frozen=True, slots=True)
-class FollowTag(Message[None]):
+class FollowTag(Command[None]):
     """Command: show public statuses with a hashtag on the home timeline. A repeat changes nothing."""
 
     name: str
@@ -24,7 +24,7 @@ class FollowTag(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class UnfollowTag(Message[None]):
+class UnfollowTag(Command[None]):
     """Command: end the follow of a hashtag. A repeat changes nothing."""
 
     name: str

@@ -9,13 +9,13 @@ from datetime import datetime
 from ...storage import accounts, follows, relations
 from ...storage.federation import follower_lists
 from ..account import AccountActor, AccountChange
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 from ..sending.relations import send_end_of_unknown_follow
 from .pairs import find_present, publish_followers
 
 
 @dataclass(frozen=True, slots=True)
-class DropFollowers(Message[None]):
+class DropFollowers(Command[None]):
     """Command: end the follows of these accounts that began before a time. Requests stay: their answers may come."""
 
     account_ids: tuple[int, ...]
@@ -23,7 +23,7 @@ class DropFollowers(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class EndUnknownFollow(Message[None]):
+class EndUnknownFollow(Command[None]):
     """Command: send an Undo of the Follow to the server of an account, unless this account follows it, or asks to."""
 
     target_id: int

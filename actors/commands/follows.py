@@ -12,7 +12,7 @@ from ...storage.federation import tombstones
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, AccountChange
 from ..broadcast.viewers import expired, relation_of
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.limits import FOLLOWS
 from ..sending.relations import follow_uri, send_acceptances, send_follow, send_refusal, send_unfollow
@@ -24,7 +24,7 @@ TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {FOLLOW
 
 
 @dataclass(frozen=True, slots=True)
-class Follow(Message[None]):
+class Follow(Command[None]):
     """Command: follow, or change the terms of a follow. None leaves a value as it is.
 
     A follow by an account of another server has a `uri`, which its acceptance names.
@@ -38,7 +38,7 @@ class Follow(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unfollow(Message[None]):
+class Unfollow(Command[None]):
     """Command: end a follow, or withdraw a follow request."""
 
     target_id: int

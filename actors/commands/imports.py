@@ -22,7 +22,7 @@ from ...storage.lists import List
 from ..account import AccountActor, AccountChange
 from ..effects.imports import ImportSome, import_waits, lookups_of
 from ..facts.lists import ChangedList
-from ..kernel import Answer, Message, Refused, finished, turn
+from ..kernel import Answer, Command, Refused, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.identity import domain_of
 from ..rules.imports import is_account, is_address
@@ -48,7 +48,7 @@ class NotHere(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class StartImport(Message[None]):
+class StartImport(Command[None]):
     """Command: store an import, to be carried out from now on."""
 
     kind: str
@@ -71,7 +71,7 @@ async def _start(change: AccountChange, message: StartImport) -> Refused | None:
 
 
 @dataclass(frozen=True, slots=True)
-class RetryImport(Message[None]):
+class RetryImport(Command[None]):
     """Command: carry out the lines of an import again that had no effect."""
 
     id: int
@@ -90,7 +90,7 @@ async def _retry(change: AccountChange, id: int) -> Refused | None:
 
 
 @dataclass(frozen=True, slots=True)
-class StopImport(Message[None]):
+class StopImport(Command[None]):
     """Command: end an import. Lines that were not carried out by then count as failed. Nothing more is removed."""
 
     id: int

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from ...storage import invites
 from ...storage.invites import Invite
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act
@@ -28,7 +28,7 @@ class NewInvite:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateInvite(Message[None]):
+class CreateInvite(Command[None]):
     """Command of staff: make an invite."""
 
     staff: Staff
@@ -36,7 +36,7 @@ class CreateInvite(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class ExpireInvite(Message[None]):
+class ExpireInvite(Command[None]):
     """Command of staff: end an invite. Accounts that were made with it stay."""
 
     staff: Staff

@@ -15,13 +15,13 @@ from ...storage.federation.remote_statuses import EditState
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedQuote
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 from .edits import show_again
 from .received_quotes import change_quote, received_quote
 
 
 @dataclass(frozen=True, slots=True)
-class JoinParts(Message[None]):
+class JoinParts(Command[None]):
     """Command to an account of another server: give a status of it the parts that are known here by now.
 
     The parts belong to this state of the status. `mentioned` are the URIs of accounts. With `authorized` the author
@@ -36,7 +36,7 @@ class JoinParts(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinReplies(Message[None]):
+class JoinReplies(Command[None]):
     """Command to an account of another server: give its status the replies that wait for a status at an `address`."""
 
     status_id: int

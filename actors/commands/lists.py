@@ -12,7 +12,7 @@ from ...storage import accounts, lists
 from ...storage.lists import List
 from ..account import AccountActor, AccountChange
 from ..facts.lists import ChangedList
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import LISTS
 from ..timelines.list import ListChange, ListTimeline
@@ -23,7 +23,7 @@ ON_IT_ALREADY = Refused(422, "Validation failed: Account is already on the list"
 
 
 @dataclass(frozen=True, slots=True)
-class CreateList(Message[List]):
+class CreateList(Command[List]):
     """Command to an account: create a list. The answer is the List."""
 
     title: str
@@ -32,7 +32,7 @@ class CreateList(Message[List]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeList(Message[List]):
+class ChangeList(Command[List]):
     """Command to a list: change it. A None value leaves it as it is. The answer is the List.
 
     `show_replies` is the older form of `replies_policy`, which it does not override.
@@ -46,14 +46,14 @@ class ChangeList(Message[List]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteList(Message[List]):
+class DeleteList(Command[List]):
     """Command to a list: delete it."""
 
     viewer_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class AddToList(Message[List]):
+class AddToList(Command[List]):
     """Command to a list: add accounts, all or none."""
 
     viewer_id: int
@@ -61,7 +61,7 @@ class AddToList(Message[List]):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveFromList(Message[List]):
+class RemoveFromList(Command[List]):
     """Command to a list: remove accounts. Accounts that are not members are ignored."""
 
     viewer_id: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import markers
 from ...storage.markers import Marker, Timeline
 from ..account import AccountActor, AccountChange
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 
 CONFLICT = Refused(409, "Conflict during update, please try again")
 
@@ -25,7 +25,7 @@ class MarkerMove:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMarkers(Message[list[Marker]]):
+class MoveMarkers(Command[list[Marker]]):
     """Command: move markers, all or none. The answer is the moved markers."""
 
     moves: tuple[MarkerMove, ...]

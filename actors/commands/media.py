@@ -8,7 +8,7 @@ from ...storage import media, moderation
 from ...storage.media import Media, ProcessedMedia
 from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed, files_unused
-from ..kernel import Message, Refused, SystemMessage, turn
+from ..kernel import Command, Refused, SystemCommand, turn
 from ..refusals import NOT_FOUND
 from ..rules.attachments import failure
 
@@ -24,7 +24,7 @@ def failed(medium: Media) -> Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class AddMedia(Message[Media]):
+class AddMedia(Command[Media]):
     """Command: store a processed upload. Its files are in their places already."""
 
     made: ProcessedMedia
@@ -33,7 +33,7 @@ class AddMedia(Message[Media]):
 
 
 @dataclass(frozen=True, slots=True)
-class AddWaitingMedia(Message[Media]):
+class AddWaitingMedia(Command[Media]):
     """Command: store an upload that waits for processing, under the id that its file has already.
 
     `node` is the node that has the file.
@@ -48,7 +48,7 @@ class AddWaitingMedia(Message[Media]):
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeMedia(Message[Media]):
+class DescribeMedia(Command[Media]):
     """Command: change an attachment that is in no published status. None leaves a value as it is."""
 
     id: int
@@ -58,7 +58,7 @@ class DescribeMedia(Message[Media]):
 
 
 @dataclass(frozen=True, slots=True)
-class FinishMedia(SystemMessage[Media]):
+class FinishMedia(SystemCommand[Media]):
     """Command: end the processing of an upload.
 
     `made` is None if it failed, `failure` the reason if its owner may see it.
@@ -70,7 +70,7 @@ class FinishMedia(SystemMessage[Media]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteMedia(Message[Media]):
+class DeleteMedia(Command[Media]):
     """Command: delete an attachment that is in no status."""
 
     id: int

@@ -20,7 +20,7 @@ from ..effects.moderation import (
 )
 from ..effects.sending import account_changed
 from ..facts.moderation import TellStates, moderation_facts
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
 from ..staff.acts import LAST_OWNER, Staff, StaffAct, Target, act_on_account
@@ -38,7 +38,7 @@ UNDONE: dict[State, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ModerateAccount(Message[None]):
+class ModerateAccount(Command[None]):
     """Command to the account that it is done to: warn its user, or put it in a state.
 
     All its open reports are resolved; for a warning, only the named report. With `mailed` its user is sent a mail.
@@ -52,7 +52,7 @@ class ModerateAccount(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class UndoModeration(Message[None]):
+class UndoModeration(Command[None]):
     """Command to the account that it is done to: take it out of a state."""
 
     staff: Staff

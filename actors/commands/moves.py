@@ -10,7 +10,7 @@ from ..account import AccountActor, AccountChange
 from ..effects.mail import notice
 from ..effects.moves import FollowMoved, account_moved, moving
 from ..facts.accounts import ChangedAccount
-from ..kernel import Message, Refused, finished, turn
+from ..kernel import Command, Refused, finished, turn
 from ..mail.templates import ACCOUNT_MOVED
 from ..rules.limits import ALIASES
 from ..sending.accounts import send_account, send_move
@@ -21,14 +21,14 @@ EVERY = timedelta(days=7)  # an account does not move more often
 
 
 @dataclass(frozen=True, slots=True)
-class Move(Message[None]):
+class Move(Command[None]):
     """Command to an account of another server: it has moved to another account, which knows of it."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class MoveAway(Message[None]):
+class MoveAway(Command[None]):
     """Command to an account of this server: move to another account.
 
     The caller has checked that this account is an alias of the other account. Its user can't use the API until the move
@@ -39,19 +39,19 @@ class MoveAway(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveBack(Message[None]):
+class MoveBack(Command[None]):
     """Command: use the account again. Followers who went along don't come back."""
 
 
 @dataclass(frozen=True, slots=True)
-class AddAlias(Message[None]):
+class AddAlias(Command[None]):
     """Command: say that the account with a URI is of the same person, and may move here. A repeat changes nothing."""
 
     uri: str
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveAlias(Message[None]):
+class RemoveAlias(Command[None]):
     """Command: remove an alias. A repeat changes nothing."""
 
     uri: str

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from ...storage import mutes, relations, suggestions
 from ..account import AccountActor, AccountChange
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from .pairs import find_present, publish_pair
 
 
 @dataclass(frozen=True, slots=True)
-class Mute(Message[None]):
+class Mute(Command[None]):
     """Command: mute for `duration` seconds, or without end for 0. A repeat changes the terms.
 
     The endpoint shortens a duration to `MUTE_SECONDS` (`rules/limits.py`).
@@ -26,7 +26,7 @@ class Mute(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unmute(Message[None]):
+class Unmute(Command[None]):
     """Command: end a mute."""
 
     target_id: int

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from ...storage import notes
 from ..account import AccountActor, AccountChange
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from .pairs import find_present
 
 
 @dataclass(frozen=True, slots=True)
-class WriteNote(Message[None]):
+class WriteNote(Command[None]):
     """Command: write a private note about an account. An empty note deletes it."""
 
     target_id: int

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from ...storage import notification_policy
 from ...storage.notification_policy import PolicyChange
 from ..account import AccountActor
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeNotificationPolicy(Message[None]):
+class ChangeNotificationPolicy(Command[None]):
     """Command: change the policy for notifications that come from now on."""
 
     change: PolicyChange

@@ -8,11 +8,11 @@ from ...storage import conversations, notification_requests
 from ..account import AccountActor, AccountChange
 from ..facts.conversations import ChangedConversation
 from ..facts.notifications import ChangedOwnRows, MergedNotifications
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptNotificationRequests(Message[bool]):
+class AcceptNotificationRequests(Command[bool]):
     """Command: show the filtered notifications of these senders, and accept their later notifications.
 
     Unknown ids are left out. The answer is False if all are unknown.
@@ -22,7 +22,7 @@ class AcceptNotificationRequests(Message[bool]):
 
 
 @dataclass(frozen=True, slots=True)
-class DismissNotificationRequests(Message[bool]):
+class DismissNotificationRequests(Command[bool]):
     """Command: delete requests with their filtered notifications. The senders stay filtered.
 
     Unknown ids are left out. The answer is False if all are unknown.

@@ -9,26 +9,26 @@ from ...storage.notifications import Notification
 from ...storage.upkeep.paging import Page
 from ..account import AccountActor, AccountChange
 from ..facts.notifications import ChangedOwnRows
-from ..kernel import Answer, Message, Refused, SystemMessage, turn
+from ..kernel import Answer, Command, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)
-class DismissNotification(Message[None]):
+class DismissNotification(Command[None]):
     """Command: delete a notification."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
-class DismissGroup(Message[None]):
+class DismissGroup(Command[None]):
     """Command: delete the notifications of a group. A missing group is no error."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class ClearNotifications(Message[None]):
+class ClearNotifications(Command[None]):
     """Command: delete all notifications."""
 
 

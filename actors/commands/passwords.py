@@ -10,14 +10,14 @@ from ..account import AccountActor, AccountChange
 from ..effects.mail import forget_mail, mail, notice
 from ..facts.access import EndedAccess, RevokedToken
 from ..facts.accounts import ChangedUser
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..mail.templates import PASSWORD_CHANGED, PASSWORD_RESET
 
 CHANGED_MEANWHILE = Refused(409, "The password was changed meanwhile")
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePassword(Message[None]):
+class ChangePassword(Command[None]):
     """Command: change the password that was checked. All other sessions end, and with `apps` all tokens."""
 
     old_hash: str
@@ -27,12 +27,12 @@ class ChangePassword(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class SendPasswordReset(Message[None]):
+class SendPasswordReset(Command[None]):
     """Command: send the user a link that sets a new password, unless they may not sign in."""
 
 
 @dataclass(frozen=True, slots=True)
-class ResetPassword(Message[bool]):
+class ResetPassword(Command[bool]):
     """Command: set a new password by a link. False if the link is used or not valid.
 
     All sessions, tokens and push subscriptions end.

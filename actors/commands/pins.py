@@ -9,7 +9,7 @@ from ...storage import pins, statuses
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..facts.marks import MarkedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import PINS, PINS_ELSEWHERE
 from ..sending.interactions import send_pin
@@ -20,14 +20,14 @@ TOO_MANY = invalid("You have already pinned the maximum number of posts")
 
 
 @dataclass(frozen=True, slots=True)
-class Pin(Message[None]):
+class Pin(Command[None]):
     """Command: show an own status first on the profile. A repeat changes nothing."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Unpin(Message[None]):
+class Unpin(Command[None]):
     """Command: remove a pin."""
 
     status_id: int

@@ -11,7 +11,7 @@ from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..effects.sending import tallies_changed
 from ..facts.marks import MarkedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.interactions import send_votes
 from .interacting import admit, invalid
@@ -24,7 +24,7 @@ ALREADY = invalid("You have already voted on this poll")
 
 
 @dataclass(frozen=True, slots=True)
-class Vote(Message[None]):
+class Vote(Command[None]):
     """Command: choose these options of a status's poll, all or none. A vote from another server has a `uri`."""
 
     status_id: int

@@ -13,14 +13,14 @@ from ..effects.files import files_placed, files_unused, pictures_of
 from ..effects.reminders import Unlocked, reminder
 from ..effects.sending import account_changed
 from ..facts.accounts import ChangedAccount, ChangedUser
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 from ..rules import text
 from .follow_requests import accept_waiting
 from .statuses import find_mentioned, target_of
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateProfile(Message[None]):
+class UpdateProfile(Command[None]):
     """Command: change the given values.
 
     The note comes as `note_source`; `fields` is the whole list of names and values.

@@ -8,14 +8,14 @@ from ...storage import accounts, quotes, statuses
 from ...storage.federation import remote_statuses
 from ..account import AccountActor, AccountChange
 from ..facts.statuses import EditedStatus, EndedQuotes
-from ..kernel import Message, Refused, SystemMessage, turn
+from ..kernel import Command, Refused, SystemCommand, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.interactions import send_quote_answer, send_revocations
 from .statuses import find_original, find_visible
 
 
 @dataclass(frozen=True, slots=True)
-class RevokeQuote(Message[None]):
+class RevokeQuote(Command[None]):
     """Command: show an own status no more in a status that quotes it. A repeat changes nothing."""
 
     status_id: int
@@ -23,7 +23,7 @@ class RevokeQuote(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmQuote(Message[None]):
+class ConfirmQuote(Command[None]):
     """Command to an account of another server: it allows that another status quotes its status."""
 
     status_id: int
@@ -46,7 +46,7 @@ async def _confirm(change: AccountChange, message: ConfirmQuote) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerQuoteRequest(SystemMessage[None]):
+class AnswerQuoteRequest(SystemCommand[None]):
     """To a quoted account: answer the request of another server, by the state that the quote has.
 
     `quoting_id` is None if the status that would quote is not stored. The quoted status may be deleted.

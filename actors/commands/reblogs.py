@@ -13,7 +13,7 @@ from ..account import AccountActor, AccountChange
 from ..facts.accounts import ChangedAccount
 from ..facts.marks import MarkedStatus, UnmarkedStatus
 from ..facts.statuses import PublishedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.statuses import send_boost
 from .interacting import admit, original_of, undone
@@ -21,7 +21,7 @@ from .statuses import DeleteStatus, choose_visibility, delete, find_original
 
 
 @dataclass(frozen=True, slots=True)
-class Reblog(Message[int]):
+class Reblog(Command[int]):
     """Command: boost a status. The answer is the id of the boost, for a repeat the id of the earlier boost.
 
     The boost of an account of another server has a `uri` and, if its server tells it, the time when it was made.
@@ -34,7 +34,7 @@ class Reblog(Message[int]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unreblog(Message[int]):
+class Unreblog(Command[int]):
     """Command: remove a boost, also of a status that is hidden by now. The answer is the id of the original."""
 
     status_id: int

@@ -24,7 +24,7 @@ from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
 from ..activitypub.vocabulary import host_of
 from ..effects.polls import forget_poll, poll_ends
-from ..kernel import Message, first_id_at, turn
+from ..kernel import Command, first_id_at, turn
 from ..memory.daily_quotas import MOST_REVISIONS
 from ..remote_emojis import put_emojis
 from ..shown.statuses import LATE, ShownStatus
@@ -37,7 +37,7 @@ QUOTE_LINE = re.compile(r'<p class="quote-inline">.*?</p>', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiveStatus(Message[int | None]):
+class ReceiveStatus(Command[int | None]):
     """Command to an account of another server: store a status of it.
 
     The answer is its id, also if it was known; None if it was deleted, or if it concerns no account here and is not
@@ -53,7 +53,7 @@ class ReceiveStatus(Message[int | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiveEdit(Message[None]):
+class ReceiveEdit(Command[None]):
     """Command to an account of another server: change a status of it to a later state.
 
     A document that its server has `sent` is a later state if it differs, unless its time is older. A fetched document

@@ -18,7 +18,7 @@ from ...storage.users import NewUser, User
 from ..account import AccountActor, AccountChange
 from ..effects.mail import forget_mail, mail
 from ..facts.accounts import ChangedAccount, ChangedUser
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..mail.templates import CONFIRMATION
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
@@ -30,7 +30,7 @@ NOT_AWAITED = Refused(403, "This method is only available while the e-mail is aw
 
 
 @dataclass(frozen=True, slots=True)
-class SignUp(Message[User]):
+class SignUp(Command[User]):
     """Command: create this account with its user, whose address is to be confirmed. The form has been checked."""
 
     username: str
@@ -46,14 +46,14 @@ class SignUp(Message[User]):
 
 
 @dataclass(frozen=True, slots=True)
-class ConfirmEmail(Message[bool | None]):
+class ConfirmEmail(Command[bool | None]):
     """Command: the user has opened a link that was sent to the address."""
 
     token_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class ResendConfirmation(Message[None]):
+class ResendConfirmation(Command[None]):
     """Command: send another mail, to another address if one is given."""
 
     email: str | None = None

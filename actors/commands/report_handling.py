@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...storage import accounts, moderation, reports
 from ...storage.reports import Category, Report, ReportNote
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.limits import REPORT_NOTE_CHARACTERS
 from ..rules.roles import Permission, may
@@ -22,7 +22,7 @@ TOO_LONG = Refused(422, f"Validation failed: Content is too long (maximum is {RE
 
 
 @dataclass(frozen=True, slots=True)
-class AssignReport(Message[Report]):
+class AssignReport(Command[Report]):
     """Command: assign a report to a member of staff, or with None to no account."""
 
     staff: Staff
@@ -31,7 +31,7 @@ class AssignReport(Message[Report]):
 
 
 @dataclass(frozen=True, slots=True)
-class ResolveReport(Message[Report]):
+class ResolveReport(Command[Report]):
     """Command: resolve a report."""
 
     staff: Staff
@@ -39,7 +39,7 @@ class ResolveReport(Message[Report]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReopenReport(Message[Report]):
+class ReopenReport(Command[Report]):
     """Command: open a resolved report again."""
 
     staff: Staff
@@ -47,7 +47,7 @@ class ReopenReport(Message[Report]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeReport(Message[Report]):
+class ChangeReport(Command[Report]):
     """Command: change the category and the rules of a report. None leaves a value as it is."""
 
     staff: Staff
@@ -57,7 +57,7 @@ class ChangeReport(Message[Report]):
 
 
 @dataclass(frozen=True, slots=True)
-class NoteReport(Message[Report]):
+class NoteReport(Command[Report]):
     """Command: write a note on a report, which only staff reads."""
 
     staff: Staff

@@ -11,7 +11,7 @@ from ...storage.reports import Category, NewReport, Report
 from ..account import AccountActor, AccountChange
 from ..effects.reports import report_mail
 from ..facts.notifications import AddedNotification
-from ..kernel import Message, Refused, first_id_at, turn
+from ..kernel import Command, Refused, first_id_at, turn
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission, roles_with
 from ..sending.accounts import send_report
@@ -22,7 +22,7 @@ MOST_A_DAY = 400  # by one account of another server, which is often its server'
 
 
 @dataclass(frozen=True, slots=True)
-class FileReport(Message[Report]):
+class FileReport(Command[Report]):
     """Command: report an account and, if wanted, statuses of it. The answer is the report as stored.
 
     No status is named twice. With rules the report is about their violation; that they exist was checked. A report of

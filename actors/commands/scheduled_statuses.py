@@ -20,7 +20,7 @@ from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor, AccountChange
 from ..effects.reminders import StatusDue, forget_reminder, reminder
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.languages import language_code
@@ -34,7 +34,7 @@ SOONEST = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleStatus(Message[ScheduledStatus | Status | statuses.UnexpectedMentions]):
+class ScheduleStatus(Command[ScheduledStatus | Status | statuses.UnexpectedMentions]):
     """Command: publish at a time, in UTC.
 
     The answer is the ScheduledStatus, or the earlier result of the idempotency key. The default visibility is applied
@@ -46,7 +46,7 @@ class ScheduleStatus(Message[ScheduledStatus | Status | statuses.UnexpectedMenti
 
 
 @dataclass(frozen=True, slots=True)
-class MoveScheduledStatus(Message[ScheduledStatus]):
+class MoveScheduledStatus(Command[ScheduledStatus]):
     """Command: publish at another time. The answer is the ScheduledStatus."""
 
     id: int
@@ -54,7 +54,7 @@ class MoveScheduledStatus(Message[ScheduledStatus]):
 
 
 @dataclass(frozen=True, slots=True)
-class CancelScheduledStatus(Message[None]):
+class CancelScheduledStatus(Command[None]):
     """Command: cancel. Its media can be attached again."""
 
     id: int

@@ -40,7 +40,7 @@ from ..effects.previews import PREVIEWS, preview_of
 from ..facts.conversations import ChangedConversation
 from ..facts.marks import UnmarkedStatus
 from ..facts.statuses import DeletedStatus, EndedQuotes, PublishedStatus
-from ..kernel import Message, Refused, turn
+from ..kernel import Command, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.attachments import complaint
@@ -64,7 +64,7 @@ class UnexpectedMentions:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishStatus(Message[Status | ScheduledStatus | UnexpectedMentions]):
+class PublishStatus(Command[Status | ScheduledStatus | UnexpectedMentions]):
     """Command: publish. The answer is the Status, or the ScheduledStatus that the idempotency key made before.
 
     For a None value the user's default is taken. With `allowed_mentions`, nothing is published if the text mentions
@@ -88,7 +88,7 @@ class PublishStatus(Message[Status | ScheduledStatus | UnexpectedMentions]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteStatus(Message[Status]):
+class DeleteStatus(Command[Status]):
     """Command: delete an own status. The answer is the Status as it was.
 
     Its media are kept for another status or deleted. Those of a status that an open report names are deleted only

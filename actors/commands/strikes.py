@@ -11,7 +11,7 @@ from ...storage.moderation import ModeratedRow, State
 from ...storage.strikes import Strike
 from ..account import AccountActor, AccountChange
 from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
-from ..kernel import Message, Refused, SystemMessage, finished, turn
+from ..kernel import Command, Refused, SystemCommand, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission, roles_with
 from ..staff.acts import Staff, StaffAct, Target, act_in_turn, needs_rank
@@ -41,7 +41,7 @@ TOO_LATE = invalid("Strike can't be appealed any more")
 
 
 @dataclass(frozen=True, slots=True)
-class ModerateStatuses(Message[None]):
+class ModerateStatuses(Command[None]):
     """Command to the author: remove statuses with their media, or mark them as sensitive."""
 
     staff: Staff
@@ -53,7 +53,7 @@ class ModerateStatuses(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Appeal(SystemMessage[None]):
+class Appeal(SystemCommand[None]):
     """Command: appeal against a strike. Each strike can be appealed once."""
 
     strike_id: int
@@ -61,7 +61,7 @@ class Appeal(SystemMessage[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class DecideAppeal(Message[None]):
+class DecideAppeal(Command[None]):
     """Command to the account that appeals: undo the strike, or let it stand."""
 
     staff: Staff

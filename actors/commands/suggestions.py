@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from ...storage import suggestions
 from ..account import AccountActor
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 
 
 @dataclass(frozen=True, slots=True)
-class DismissSuggestion(Message[None]):
+class DismissSuggestion(Command[None]):
     """Command: suggest an account never again. An unknown account changes nothing."""
 
     target_id: int

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...storage import tags, trend_reviews
 from ..facts.server import ChangedTrends
-from ..kernel import Message, Refused
+from ..kernel import Command, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act
@@ -17,7 +17,7 @@ Kind = Literal["tag", "link", "publisher", "status", "author"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewTrend(Message[None]):
+class ReviewTrend(Command[None]):
     """Command: let something trend, or keep it out of the trends."""
 
     staff: Staff
@@ -27,7 +27,7 @@ class ReviewTrend(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangeTag(Message[None]):
+class ChangeTag(Command[None]):
     """Command: change the permissions of a hashtag. None leaves a permission as it is.
 
     A hashtag that is not `usable` can't be featured or found; a hashtag that is not `listable` can't be found.

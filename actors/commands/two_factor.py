@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from ...storage import two_factor
 from ..account import AccountActor, AccountChange
 from ..effects.mail import notice
-from ..kernel import Message, turn
+from ..kernel import Command, turn
 from ..mail.templates import TWO_FACTOR_OFF, TWO_FACTOR_ON
 
 
 @dataclass(frozen=True, slots=True)
-class EnableTwoFactor(Message[bool]):
+class EnableTwoFactor(Command[bool]):
     """Command: turn it on with a secret, of which the code of `step` was seen. False if it was on."""
 
     secret: str
@@ -21,7 +21,7 @@ class EnableTwoFactor(Message[bool]):
 
 
 @dataclass(frozen=True, slots=True)
-class DisableTwoFactor(Message[None]):
+class DisableTwoFactor(Command[None]):
     """Command: turn it off. The password and a code were checked."""
 
 

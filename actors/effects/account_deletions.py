@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
-class EraseSome(SystemMessage[bool]):
+class EraseSome(SystemCommand[bool]):
     """To a deleted account: erase a batch of its rows. The answer is False if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
-class EraseRow(SystemMessage[bool]):
+class EraseRow(SystemCommand[bool]):
     """To an erased account of another server: delete a batch of the rows that deleted accounts keep, its own row last.
 
     The answer is False if there was none.

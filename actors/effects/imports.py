@@ -16,7 +16,7 @@ from ...storage import imports
 from ...storage.engine.database import Connection, Database, StorageError
 from ..activitypub.vocabulary import host_of
 from ..broadcast.broadcast import account_address
-from ..kernel import Clock, Message, Refused
+from ..kernel import Clock, Command, Refused
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, executes
 
@@ -62,7 +62,7 @@ LOOKUPS: EffectQueue[LookupContext] = EffectQueue(
 
 
 @dataclass(frozen=True, slots=True)
-class ImportSome(Message[bool]):
+class ImportSome(Command[bool]):
     """To an account: execute the next lines of an import. The answer is False if none can be executed now."""
 
     id: int

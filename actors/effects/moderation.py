@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ...storage import outbox
 from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
@@ -25,7 +25,7 @@ class EraseSuspended(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSuspended(SystemMessage[None]):
+class DeleteSuspended(SystemCommand[None]):
     """To an account: delete it, if it is still suspended since this time."""
 
     since: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import moves
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
@@ -14,7 +14,7 @@ AT_ONCE = 100  # followers that are read together
 
 
 @dataclass(frozen=True, slots=True)
-class FollowMoved(SystemMessage[None]):
+class FollowMoved(SystemCommand[None]):
     """To a follower of an account that moved: follow its new account in its place, on the same terms."""
 
     account_id: int

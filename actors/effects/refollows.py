@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from ...storage import follows
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
@@ -16,7 +16,7 @@ AT_ONCE = 100  # followers that are read together
 
 
 @dataclass(frozen=True, slots=True)
-class FollowAnew(SystemMessage[None]):
+class FollowAnew(SystemCommand[None]):
     """To an account that follows another account, or asks to: send the request to its new actor."""
 
     target_id: int

@@ -13,33 +13,33 @@ from ...storage import outbox
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..kernel.codec import of_row, to_row
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
-class Unlocked(SystemMessage[None]):
+class Unlocked(SystemCommand[None]):
     """The account was unlocked: waiting follow requests are accepted."""
 
 
 @dataclass(frozen=True, slots=True)
-class DomainBlocked(SystemMessage[None]):
+class DomainBlocked(SystemCommand[None]):
     """The account blocked a domain: follows by accounts of the domain end."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
-class MuteEnded(SystemMessage[None]):
+class MuteEnded(SystemCommand[None]):
     """The time of a mute is over, unless the mute was changed meanwhile."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class StatusDue(SystemMessage[None]):
+class StatusDue(SystemCommand[None]):
     """A scheduled status is due, unless it was cancelled or moved meanwhile."""
 
     id: int

@@ -13,32 +13,32 @@ from datetime import datetime
 from ...storage import outbox
 from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..promises import Effect, Promise
 from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
-class SendAccountNow(SystemMessage[None]):
+class SendAccountNow(SystemCommand[None]):
     """To a local account: send its profile and state to other servers."""
 
 
 @dataclass(frozen=True, slots=True)
-class SendDeletionNow(SystemMessage[None]):
+class SendDeletionNow(SystemCommand[None]):
     """To a deleted local account: send its deletion to the next servers, whose inboxes sort `after` this inbox."""
 
     after: str
 
 
 @dataclass(frozen=True, slots=True)
-class SendTalliesNow(SystemMessage[None]):
+class SendTalliesNow(SystemCommand[None]):
     """To a local account: send the votes in a poll of its own to other servers."""
 
     status_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class RotateKeyNow(SystemMessage[None]):
+class RotateKeyNow(SystemCommand[None]):
     """To a local account: make a new key to sign with, and send it to other servers."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..broadcast.broadcast import account_address
-from ..kernel import SystemMessage
+from ..kernel import SystemCommand
 from ..mail.sender import MailSender
 from ..promises import Effect, Promise
 from .mail import MAIL, undeliverable_is_given_up
@@ -21,7 +21,7 @@ class CarryOutStrike(Effect):
 
 
 @dataclass(frozen=True, slots=True)
-class ActOnStatuses(SystemMessage[None]):
+class ActOnStatuses(SystemCommand[None]):
     """To the account of a strike: remove its statuses that the strike names, or mark them as sensitive."""
 
     strike_id: int

@@ -9,14 +9,14 @@ from ...storage import accounts, users
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
-from ..kernel import Address, Origin, SystemMessage
+from ..kernel import Address, Origin, SystemCommand
 from ..promises import Promise
 from .accounts import ChangedAccount, ChangedUser
 from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class TellStates(SystemMessage[None]):
+class TellStates(SystemCommand[None]):
     """To an account: publish its states, as its rows are now, to caches, streams and timelines."""
 
 

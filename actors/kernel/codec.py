@@ -21,7 +21,7 @@ from msgspec.msgpack import Decoder, Encoder
 
 from ...storage.engine.json_values import JsonObject
 from .errors import Refused
-from .message import Message, R, SystemMessage
+from .message import Command, Message, R, SystemCommand, SystemMessage
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def answer_of(message: type[Message[Any]]) -> Any:
     """Return the type of the answers to a message: `list[int]` for `class HomePage(Message[list[int]])`."""
     for base in message.__mro__:
         for parent in vars(base).get("__orig_bases__", ()):
-            if get_origin(parent) in (Message, SystemMessage):
+            if get_origin(parent) in (Message, SystemMessage, Command, SystemCommand):
                 return get_args(parent)[0]
     raise TypeError(f"{message.__name__} does not name its answer")
 

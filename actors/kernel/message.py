@@ -43,6 +43,9 @@ class LabelledMessage:
     # turn may be deferred until another message arrives.
     can_wait: ClassVar[bool] = False
 
+    # True for a command: it is handled in the process that owns the actor (`Runtime.ask`).
+    at_owner: ClassVar[bool] = False
+
     def deferred(self) -> Self:
         """Return the part of the message that a deferred turn needs, when the actor has no subscribers."""
         return self
@@ -66,6 +69,23 @@ class SystemMessage(Message[R_co]):
     """A message that `Actor.guarded` accepts in every state of its actor: from another actor, an effect or a timer, a
     query of the server, or a request that needs no sign-in.
     """
+
+    __slots__ = ()
+
+
+class Command(Message[R_co]):
+    """A message whose turn may change rows, or must see the newest rows of its actor.
+
+    It is handled in the process that owns the actor. All other messages are handled in each process that has the actor.
+    """
+
+    __slots__ = ()
+
+    at_owner = True
+
+
+class SystemCommand(Command[R_co], SystemMessage[R_co]):
+    """A command that `Actor.guarded` accepts in every state of its actor."""
 
     __slots__ = ()
 

@@ -6,6 +6,7 @@ carry fails for nearly every seed, so that a sample finds it.
 
 from __future__ import annotations
 
+from ....actors.cluster.placement import owner_account
 from ....actors.codec import CODEC
 from ....actors.kernel import NOWHERE, Address, Envelope, Message, Origin, Refused, Runtime
 from ....actors.kernel.cell import Asker
@@ -20,7 +21,7 @@ def runtime_class(seed: int) -> type[Runtime]:
 
 
 class CodedRuntime(Runtime):
-    """A runtime that fails on a message or an answer that the codec can't carry."""
+    """A runtime that fails on a message or an answer that the codec can't carry, or whose receiver is not known."""
 
     async def ask(
         self,
@@ -32,6 +33,7 @@ class CodedRuntime(Runtime):
         asker: Asker | None = None,
     ) -> R:
         kind = type(message)
+        owner_account(address, message)  # fails on a command whose owner is not known
         answer: R | Refused
         try:
             answer = await super().ask(address, message, origin=origin, deadline=deadline, asker=asker)
