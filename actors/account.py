@@ -82,7 +82,7 @@ class AccountChange(Change):
     __slots__ = ("account",)
 
     def __init__(self, account: AccountActor, db: Connection) -> None:
-        super().__init__(db, account.context, account.address, account.origin)
+        super().__init__(db, account.context, account.address, account.shard, account.origin)
         self.account = account
 
     def count_again(self, *status_ids: int | None) -> None:
@@ -111,6 +111,8 @@ class AccountActor(EntityActor):
             # A client that repeats the request may be answered at once, before a relay has published them.
             self.context.own_rows.clear()
             self.context.accounts.drop(self.id)
+            await self.context.outbox.publish_pending(self.address)
+        elif self.context.others.took(self.shard):
             await self.context.outbox.publish_pending(self.address)
         self.user = await database.read(users.find_user, self.id)
         self.rules = await self.context.viewers.read(self.id)

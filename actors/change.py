@@ -65,14 +65,15 @@ class Transaction:
 
 
 class Change(Transaction):
-    """One try of a transaction of the actor at `by`. The turn's message has the `origin`."""
+    """One try of a transaction of the actor at `by`, in its shard. The turn's message has the `origin`."""
 
-    __slots__ = ("by", "committed_refusal", "context", "due", "fact_promises", "origin", "written")
+    __slots__ = ("by", "committed_refusal", "context", "due", "fact_promises", "origin", "shard", "written")
 
-    def __init__(self, db: Connection, context: ActorContext, by: Address, origin: Origin) -> None:
+    def __init__(self, db: Connection, context: ActorContext, by: Address, shard: int, origin: Origin) -> None:
         super().__init__(db, context.ids, context.clock.now())
         self.context = context
         self.by = by
+        self.shard = shard
         self.origin = origin
         self.written = False
         self.fact_promises: list[int] = []  # ids of the promises that the turn keeps itself: it publishes the facts
@@ -90,9 +91,13 @@ class Change(Transaction):
             await outbox.insert_many(self.db, rows, self.now)
 
     def rows_of_promises(self, facts: Iterable[Fact]) -> list[NewEffect]:
-        """Return the outbox rows of the promises and of the facts, for the statement that writes them."""
+        """Return the outbox rows of the promises and of the facts, for the statement that writes them.
+
+        The promises of the facts have the shard of the turn, which publishes the facts and hands the promises over:
+        also promises in the partition of another account, such as the recipient of a notification.
+        """
         effects_of = self.context.outbox.effects_of
-        of_facts = effects_of([*promises_with(facts, self.by)], self.origin)
+        of_facts = effects_of([*promises_with(facts, self.by)], self.origin, self.shard)
         rows = effects_of(self.promises, self.origin)
         self.fact_promises = [row.id for row in of_facts if row.queue == MAIN_QUEUE.name]
         self.due = {KINDS[row.kind].queue for row in rows if row.due_at is None}

@@ -36,7 +36,7 @@ INSERT_MANY = Statement(INSERT_EFFECTS)
 # A backlog may be long, so it is not sorted: the recursion steps from group to group, and of each group its oldest rows
 # are read. It starts after the group $5, and ends with as many rows as are looked at. Two equalities are written as
 # BETWEEN, with the column in ORDER BY: then only the index that begins with it has that order. With `=` PostgreSQL may
-# walk the primary key instead, which is as long as the table.
+# walk the primary key instead, which is as long as the table. Rows that are older than their shard are in shard 0.
 DUE = f"""
     WITH RECURSIVE groups AS (
         SELECT $5::text COLLATE "C" AS name
@@ -54,6 +54,7 @@ DUE = f"""
                     FROM outbox
                     WHERE queue = $2 AND {GROUP} BETWEEN groups.name AND groups.name AND due_at <= $1
                     AND (claimed_until IS NULL OR claimed_until <= $1) AND id <> ALL($3::bigint[])
+                    AND ($8::smallint[] IS NULL OR coalesce(shard, 0) = ANY($8::smallint[]))
                     AND (
                         SELECT true FROM outbox older
                         WHERE older.partition_key BETWEEN outbox.partition_key AND outbox.partition_key
@@ -90,6 +91,11 @@ RENEW = """
 """
 
 RELEASE_ALL = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL"
+
+# The number of the node is in the id of its relay (`actors/kernel/clock.py`).
+RELEASE_OF = """
+    UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by >> 10 & 63 = $1 AND claimed_by < $2
+"""
 
 RELEASE = """
     UPDATE outbox SET claimed_by = NULL, claimed_until = NULL, tried = tried AND id <> ALL($3::bigint[])
@@ -225,12 +231,16 @@ async def due(
     after: str = "",
     of_a_group: int,
     limit: int,
+    shards: Sequence[int] | None = None,
 ) -> list[DueEffect]:
     """Return effects of a queue that no relay has claimed: at most `of_a_group` of each group, the oldest first.
 
-    Only groups whose names sort after `after` are read. If fewer than `limit` are returned, all groups were read.
+    Only groups whose names sort after `after` are read. If fewer than `limit` are returned, all groups were read. With
+    `shards` only effects of these shards are returned.
     """
-    rows = await db.fetch(DUE, now, queue, list(exclude_ids), list(exclude_groups), after, of_a_group, limit)
+    rows = await db.fetch(
+        DUE, now, queue, list(exclude_ids), list(exclude_groups), after, of_a_group, limit, shards
+    )  # fmt: skip
     return [_effect(row) for row in rows]
 
 
@@ -252,6 +262,14 @@ async def release(db: Connection, ids: Collection[int], relay: int, unattempted:
 async def release_all(db: Connection) -> None:
     """End all claims: their relays have died."""
     await db.execute(RELEASE_ALL)
+
+
+async def release_of(db: Connection, number: int, before_id: int) -> None:
+    """End the claims of a node that has died, by its number. Claims of relays with later ids stay.
+
+    The number of a node that has died is free: the node that gets it draws higher ids.
+    """
+    await db.execute(RELEASE_OF, number, before_id)
 
 
 async def delete_claimed(db: Connection, ids: Collection[int], relay: int) -> set[int]:

@@ -28,6 +28,13 @@ class Others(Protocol):
         """True if this node writes the rows of the accounts in a shard."""
         ...
 
+    def took(self, shard: int) -> bool:
+        """True if this node owns a shard that it has taken from another node since it started.
+
+        The former owner may have committed facts that it has not published.
+        """
+        ...
+
     def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
         """Send the facts of a commit to all nodes. Return the wait for their acknowledgements; None if there are none.
 
@@ -48,6 +55,9 @@ class Alone:
 
     def owns(self, shard: int) -> bool:
         return True
+
+    def took(self, shard: int) -> bool:
+        return False
 
     def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
         return None

@@ -6,6 +6,10 @@ that were not handed over, because their turn crashed or never learned of its co
 crashes. Only these promises are claimed. The relay works on up to 64 accounts at once, so that a busy account delays no
 other account.
 
+In a cluster the promises of a turn have the shard of its actor, and only the owner of the shard looks for them: its
+turns hand their promises over to its relay. The relay of another node would find them before they are deleted, and
+publish again. After the death of a node the next owner of the shard finds its promises.
+
 Back pressure: a post, boost or edit is committed first; then its turn waits up to 1 s while timelines are crowded
 (`kernel/cell.py`). If they stay crowded, only the author's home gets the message before the answer. The relay waits
 longer and publishes to the other timelines later. Later facts of the account are published after these facts.
@@ -23,6 +27,7 @@ import trio
 
 from ...storage import outbox, stream_log
 from ...storage.engine.database import Doubtful, Unavailable
+from ...storage.engine.shards import SHARDS, shard_of
 from ...storage.outbox import DueEffect
 from ..broadcast.publications import Publications
 from ..effects.registry import MAIN_QUEUE, EffectContext, EffectKind, Finish, QueueWithContext
@@ -65,6 +70,7 @@ class FactRelay(Relay[EffectContext]):
         )
         self._statuses = context.facts.statuses
         self._broadcast = context.facts.broadcast
+        self._others = context.facts.others
         self._ids = context.ids
         self._publications = publications
         self._published: list[PublishedPromises] = []
@@ -214,6 +220,7 @@ class FactRelay(Relay[EffectContext]):
 
     async def _look(self, nursery: trio.Nursery) -> None:
         self._logged.intersection_update(id for worker in self._workers for id in worker.pending)
+        self._forget_taken()
         self._looks = True
         try:
             await super()._look(nursery)
@@ -243,6 +250,15 @@ class FactRelay(Relay[EffectContext]):
 
     def _published_ids(self) -> list[int]:
         return [id for published in self._published for id in published.promised]
+
+    def _shards(self) -> Sequence[int] | None:
+        owned = [shard for shard in range(SHARDS) if self._others.owns(shard)]
+        return None if len(owned) == SHARDS else owned
+
+    def _forget_taken(self) -> None:
+        """Forget the promises of accounts whose shard another node has taken. Its relay publishes them."""
+        for key in [key for key in self._owed if not self._others.owns(shard_of(Address.parse(key).key))]:
+            del self._owed[key]
 
     def _excluded(self) -> Collection[int]:
         return (*super()._excluded(), *self._published_ids(), *self._held)

@@ -73,9 +73,11 @@ class Outbox:
         """Write promises in the transaction of `db`. Turns use their `Change` instead."""
         await outbox.insert_many(db, self.effects_of(promises, origin), self._clock.now())
 
-    def effects_of(self, promises: Sequence[Promise], origin: Origin) -> list[NewEffect]:
+    def effects_of(
+        self, promises: Sequence[Promise], origin: Origin, shard: int | None = None
+    ) -> list[NewEffect]:  # fmt: skip
         """Return the rows of promises, for a statement that stores them with the change."""
-        return [new_effect(self._ids.next(), promise, origin) for promise in promises]
+        return [new_effect(self._ids.next(), promise, origin, shard) for promise in promises]
 
     def publication(self, promised: Collection[int]) -> AbstractContextManager[None]:
         """A context in which a turn publishes the facts of these promises. At its end the promises are handed over."""
@@ -105,12 +107,15 @@ class Outbox:
         await self._fact_relay.publish_pending(address)
 
 
-def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect:
-    """Return the row of a promise. The command line writes such rows without an outbox."""
+def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE, shard: int | None = None) -> NewEffect:
+    """Return the row of a promise. The command line writes such rows without an outbox.
+
+    Without a shard the account of the promise decides it, else the partition.
+    """
     name, row = NAMES[type(promise.effect)], promise.effect.as_row()
     partition = promise.partition or f"{name}/{id}"
-    # Nodes can later divide a queue by shards.
-    shard = shard_of(partition if promise.account is None else promise.account)
+    if shard is None:
+        shard = shard_of(partition if promise.account is None else promise.account)
     return NewEffect(
         id, KINDS[name].queue.name, name, partition, row, promise.due_at, origin.request_id, origin.causes,
         promise.group, shard, origin.trace or None,

@@ -12,7 +12,7 @@ effect behind an effect that is claimed, or waits for a retry, is not claimed by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -203,6 +203,7 @@ class Relay(Generic[C_co]):
             outbox.due, self._clock.now(), queue.name, exclude_ids=self._excluded(),
             exclude_groups=[group for group, workers in taken.items() if workers >= queue.workers_per_group],
             after=self._after, of_a_group=queue.workers_per_group * queue.claimed_at_once, limit=limit,
+            shards=self._shards(),
         )  # fmt: skip
         if self._after:
             self._look_at = 0.0  # for the groups before `_after`
@@ -210,6 +211,9 @@ class Relay(Generic[C_co]):
         self._after = max(effect.group for effect in found) if len(found) == limit else ""
         if found:
             await self._claim(nursery, assign_to_workers(queue, found, free, taken))
+
+    def _shards(self) -> Sequence[int] | None:
+        """Return the shards whose rows this relay executes. None: all."""
 
     def _excluded(self) -> Collection[int]:
         """Return the ids of due rows that this relay must not claim now."""

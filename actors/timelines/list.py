@@ -47,7 +47,7 @@ class ListChange(Change):
     __slots__ = ("timeline",)
 
     def __init__(self, timeline: ListTimeline, db: Connection) -> None:
-        super().__init__(db, timeline.context, timeline.address, timeline.origin)
+        super().__init__(db, timeline.context, timeline.address, timeline.shard, timeline.origin)
         self.timeline = timeline
 
 
@@ -68,6 +68,8 @@ class ListTimeline(Timeline):
         self.row = await database.read(lists.find, self.id)
         if self.row is None:
             return
+        if self.context.others.took(self.shard):
+            await self.context.outbox.publish_pending(self.address)
         owner = self.row.account_id
         self.context.owned.join(self.cell, [owner])
         self.members = await database.read(lists.members, self.id)

@@ -216,7 +216,7 @@ def test_a_long_backlog_is_not_read_to_its_end(stage: Stage, partitions: int) ->
     assert [effect.group for effect in found].count("host") == 4
     assert "host z" in {effect.group for effect in found}
     stage.sql(f"PREPARE look AS {outbox.DUE}")
-    arguments = f"'{stage.now}', '{QUEUE}', '{{}}', '{{}}', '', 4, 8"
+    arguments = f"'{stage.now}', '{QUEUE}', '{{}}', '{{}}', '', 4, 8, NULL"
     explained = stage.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE look ({arguments})")
     [plan] = orjson.loads(explained)
     assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 1000
