@@ -1,39 +1,49 @@
 """The whole running system on one screen: its children, their parts, and the order in which they start.
 
 troupe (rest_for_one, 3 crashes in 30 s)
-├── traces          sends spans to a collector, if traces are on
-├── metrics         answers Prometheus, if metrics are on
-├── storage         this node's term and the connections to PostgreSQL
-├── log             the level of the log, which can change
-├── accounts        one actor an account: its writes, in order
-├── homes           one actor a home timeline
-├── lists           one actor a list: its terms, its members, its timeline
-├── publics         the public timelines
-├── tags            one actor a hashtag's timeline
-├── housekeeping    slow turns, quarantines, sleep
-├── memory          returns memory to the system when many actors have gone to sleep
-├── watchdog        finds turns and functions that keep the loop busy, in a thread of its own
-├── parking         stores messages that crashed twice in dead_letters
-├── emojis          the custom emoji, held in memory
-├── blocks          the server-wide blocks, held in memory
-├── sign_ups        who may sign up, held in memory
-├── settings        the settings that change while the server runs
-├── outgoing        the connections to other servers
-├── federation      fetches documents of other servers
-├── translation     the connections to the translation service, if any
-├── announcements   publishes committed changes whose publication a crash has prevented
-├── mail            sends mails that transactions have queued
-├── push            sends messages to the devices of users
-├── deliveries      sends activities to other servers
-├── previews        makes cards of the pages that statuses link to
-├── inbox           applies activities that other servers have delivered
-├── media           processes uploads, and removes unused uploads
-├── films           fetches films of other servers
-├── expiry          deletes expired rows
-├── old_rows        converts rows of earlier versions for this version
-├── disks           watches the free space
-├── control         the command line's socket
-└── http            the listener: REST, streaming, OAuth, pages
+├── traces          node    sends spans to a collector, if traces are on
+├── metrics         node    answers Prometheus, if metrics are on
+├── storage         node    this node's term and the connections to PostgreSQL
+├── log             node    the level of the log, which can change
+├── accounts        node    one actor an account: its writes, in order
+├── homes           node    one actor a home timeline
+├── lists           node    one actor a list: its terms, its members, its timeline
+├── publics         node    the public timelines
+├── tags            node    one actor a hashtag's timeline
+├── housekeeping    node    slow turns, quarantines, sleep
+├── memory          node    returns memory to the system when many actors have gone to sleep
+├── watchdog        node    finds turns and functions that keep the loop busy, in a thread of its own
+├── parking         node    stores messages that crashed twice in dead_letters
+├── emojis          node    the custom emoji, held in memory
+├── blocks          node    the server-wide blocks, held in memory
+├── sign_ups        node    who may sign up, held in memory
+├── settings        node    the settings that change while the server runs
+├── outgoing        node    the connections to other servers
+├── federation      node    fetches documents of other servers
+├── translation     node    the connections to the translation service, if any
+├── announcements   shard   publishes committed changes whose publication a crash has prevented
+├── mail            claim   sends mails that transactions have queued
+├── push            claim   sends messages to the devices of users
+├── deliveries      claim   sends activities to other servers
+├── previews        claim   makes cards of the pages that statuses link to
+├── inbox           claim   applies activities that other servers have delivered
+├── refreshes       claim   fetches accounts of other servers again that an operator has named
+├── lookups         claim   finds the accounts and posts of other servers that imported files name
+├── media           leader  processes the uploads of its node; the leader removes unused uploads
+├── films           node    fetches films of other servers
+├── expiry          leader  deletes expired rows; every node stores who has visited it
+├── old_rows        leader  converts rows of earlier versions for this version
+├── disks           node    watches the free space
+├── control         node    the command line's socket
+├── certificate     node    reads the files of the TLS certificate again after a change, if the server has one
+└── http            node    the listener: REST, streaming, OAuth, pages
+
+In a cluster each node has this tree. The word after a child says which nodes do its work:
+
+    node    every node: its own memory, actors, connections and files
+    shard   the owner of the shard of the row (`actors/outbox/fact_relay.py`)
+    claim   the node whose relay has claimed the row (`actors/outbox/relay.py`)
+    leader  the leader: it is asked for before each round. Two leaders at once, for a moment, do no harm
 """
 
 from __future__ import annotations
@@ -148,7 +158,7 @@ class Troupe:
         self.federation = Federation(self.actors.actor_context, self.runtime, self.outgoing, log.record)
         self.media = MediaProcessor(
             self.database, self.runtime, clock, log.record, self.actors.outbox, folder,
-            key=lambda: secrets.token_hex(16),
+            self.actors.actor_context.others, key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         self.http_context = HttpContext(
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
@@ -163,10 +173,12 @@ class Troupe:
             trace=traces.request if traces else None,
             operations=Operations(log.recent, self.supervisor_snapshot),
         )  # fmt: skip
+        others = self.actors.actor_context.others
         self.expiry = Expiry(
-            self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits
-        )
-        self.old_rows = OldRows(self.database, clock, log.record)
+            self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits,
+            others,
+        )  # fmt: skip
+        self.old_rows = OldRows(self.database, clock, log.record, others)
         self._disks = Disks(self._folders(), log.record)
         self.http_context.readiness.is_disk_full = self._disks.is_full
         self._add_queues()

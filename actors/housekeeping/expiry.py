@@ -2,6 +2,10 @@
 
 The handbook has this table (`database.md`), with the files that `media/cleaning.py` deletes.
 
+In a cluster the leader deletes, and every node stores the visits and the used tokens that it has noted. Two leaders at
+once delete no row twice: each statement locks the rows that it deletes. A token that another node has seen for the
+first time within the last hour counts as never used.
+
 Unconfirmed sign-ups reserve names and addresses, and visitors can make them without limit, as well as applications,
 codes and tokens of applications.
 """
@@ -23,6 +27,7 @@ from ...storage.upkeep import expiry
 from ...storage.upkeep.expiry import BatchDeletion
 from ...storage.visits import Visit
 from ..broadcast.publications import LOG_KEPT
+from ..cluster.others import Others
 from ..facts.access import RevokedToken
 from ..facts.accounts import ChangedAccount
 from ..facts.fact import Fact, Facts
@@ -159,14 +164,16 @@ class Expiry:
     """The child that deletes expired rows, one for each process of the server."""
 
     def __init__(
-        self, database: Database, clock: Clock, record: Record, facts: Facts, tokens: TokenUse, visits: NotedVisits
-    ) -> None:
+        self, database: Database, clock: Clock, record: Record, facts: Facts, tokens: TokenUse, visits: NotedVisits,
+        others: Others,
+    ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
         self._record = record
         self._facts = facts
         self._tokens = tokens
         self._visits = visits
+        self._others = others
         self.deleted = 0
 
     def inspect(self) -> dict[str, object]:
@@ -181,12 +188,12 @@ class Expiry:
             await self._store_visits()
 
     async def sweep(self) -> None:
-        """Delete everything whose time is over."""
+        """Store the notes of this node. The leader then deletes everything whose time is over."""
         now = self._clock.now()
         with counted(self._report) as counts:
             await self._note_use()
             await self._store_visits()
-            for expiring in EXPIRING:
+            for expiring in EXPIRING if self._others.is_leader else ():
                 await self._delete(expiring, now, counts)
 
     def _report(self, removed: str) -> None:

@@ -3,6 +3,8 @@
 A migration only adds the column or the table. To compute its values there would stop the server as long as that takes
 (an hour for two million posts), and SQL can't compute all of them. A batch is one transaction, so after a kill the work
 goes on where it was.
+
+In a cluster only the leader works. Two leaders at once store the same words: a row that has them stays as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import trio
 from ...storage import account_names, statuses
 from ...storage.engine.database import Database
 from ...storage.upkeep import words_to_come
+from ..cluster.others import Others
 from ..kernel import Clock, Record, instant_of_id
 from .sweeps import sweep_until
 
@@ -31,10 +34,11 @@ AGAIN = 60.0  # seconds until the next look after a fault of the machine
 class OldRows:
     """The child that completes old rows: the names of accounts, then the words of posts, the newest first."""
 
-    def __init__(self, database: Database, clock: Clock, record: Record) -> None:
+    def __init__(self, database: Database, clock: Clock, record: Record, others: Others) -> None:
         self._database = database
         self._clock = clock
         self._record = record
+        self._others = others
         self._reported: datetime | None = None
         self.accounts = 0  # that were completed
         self.posts = 0
@@ -54,9 +58,9 @@ class OldRows:
     async def complete(self) -> None:
         """Complete all old rows, batch after batch."""
         # Polls, because there is no event for rows that other processes have written.
-        while await self._fill_names():  # noqa: ASYNC110
+        while self._others.is_leader and await self._fill_names():  # noqa: ASYNC110
             await trio.sleep(SHORT_PAUSE)
-        while await self.fill_words():  # noqa: ASYNC110
+        while self._others.is_leader and await self.fill_words():  # noqa: ASYNC110
             await trio.sleep(PAUSE)
 
     async def _fill_names(self) -> bool:

@@ -2,6 +2,9 @@
 
 If the media store dies while it receives the files of an upload, the folder of the upload stays in `media/incoming`:
 the cleaning finds by it the files that the store may have received.
+
+In a cluster every node cleans its own left-overs, and the leader deletes rows. Two leaders at once delete no row twice:
+a statement skips rows that another transaction has locked, or waits and finds them deleted.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from ...storage.engine.database import Connection, Database, Doubtful, Unavailab
 from ...storage.federation import remote_files
 from ...storage.files import COMMANDS, Folder
 from ...storage.preview_cards import Swept
+from ..cluster.others import Others
 from ..effects.files import files_unused
 from ..effects.previews import card_changed
 from ..housekeeping.sweeps import counted
@@ -45,12 +49,15 @@ Promising = Callable[[Connection, Sequence[Promise]], Awaitable[object]]
 class Cleaning:
     """Cleans up the left-overs of a crash at start, and everything every hour."""
 
-    def __init__(self, database: Database, clock: Clock, record: Record, outbox: Outbox, folder: Folder) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, record: Record, outbox: Outbox, folder: Folder, others: Others
+    ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
         self._record = record
         self._outbox = outbox
         self._folder = folder
+        self._others = others
         self._commands = Folder(folder.root, COMMANDS, folder.store)
         self._keys: dict[str, Folder] = {}  # of unfinished uploads that are left over; values: `_folder` or `_commands`
         self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
@@ -64,7 +71,8 @@ class Cleaning:
         """Clean every hour, without end."""
         while True:
             await self._tidied(self.remove_unstored)
-            await self._tidied(self.clean)
+            if self._others.is_leader:
+                await self._tidied(self.clean)
             await trio.sleep(EVERY)
             await self._tidied(self._find, self._clock.now() - LEFT_FOR)
 

@@ -19,6 +19,7 @@ import trio
 from ...storage.engine.database import Database, StorageError, Unavailable
 from ...storage.files import Folder
 from ...storage.media import Media, ProcessedMedia
+from ..cluster.others import Others
 from ..kernel import Clock, NotAnswered, Record, Runtime
 from ..outbox.outbox import Outbox
 from . import process
@@ -71,14 +72,14 @@ class MediaProcessor:
 
     def __init__(
         self, database: Database, runtime: Runtime, clock: Clock, record: Record, outbox: Outbox, folder: Folder,
-        *, key: Callable[[], str],
+        others: Others, *, key: Callable[[], str],
     ) -> None:  # fmt: skip
         self.folder = folder
         tools = [shutil.which(tool) for tool in ("ffmpeg", "ffprobe")]
         # Both or none.
         self.ffmpeg, self.ffprobe = tools if all(tools) else (None, None)
         self.queue = Queue(database, runtime, clock, record, self.folder, self._make_film, key)
-        self.cleaning = Cleaning(database, clock, record, outbox, self.folder)
+        self.cleaning = Cleaning(database, clock, record, outbox, self.folder, others)
         self._record = record
         self._key = key
         self._first_file = trio.Event()

@@ -22,7 +22,8 @@ STORE = """
     ON CONFLICT (status_id) DO NOTHING
 """
 
-GO_ON = "UPDATE words_to_come SET below_id = $1"
+# Another process may be further down.
+GO_ON = "UPDATE words_to_come SET below_id = $1 WHERE below_id > $1"
 
 END = "DELETE FROM words_to_come"
 

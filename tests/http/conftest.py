@@ -169,7 +169,7 @@ async def stage(
         acting.outbox.add(QueueWithContext(MAIL, post))
         acting.outbox.add(push_queue(acting, record, push))
         media = MediaProcessor(
-            pool, runtime, clock, record, acting.outbox, folder,
+            pool, runtime, clock, record, acting.outbox, folder, acting.actor_context.others,
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         if settings.link_previews:

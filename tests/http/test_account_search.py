@@ -5,6 +5,7 @@
 import pytest
 import trio
 
+from troupe.actors.cluster.others import Alone
 from troupe.actors.housekeeping import old_rows
 from troupe.actors.housekeeping.old_rows import OldRows
 from troupe.storage.accounts import NewAccount
@@ -13,6 +14,7 @@ from ..clients import Person, Stage
 from ..rows import create_account
 from ..stand_ins import unrecorded
 from ..waiting import until_none
+from .sweeping import Led
 
 SEARCH = "/api/v1/accounts/search"
 
@@ -200,7 +202,9 @@ async def test_names_of_earlier_versions_are_found_once_they_are_folded(
     assert await found(ada, "muller") == []
     assert await found(ada, "bob") == ["bob"]
     async with trio.open_nursery() as nursery:
-        child = OldRows(stage.http_context.database, stage.http_context.clock, unrecorded)
+        await OldRows(stage.http_context.database, stage.http_context.clock, unrecorded, Led()).complete()
+        assert await found(ada, "muller") == [], "another node leads"
+        child = OldRows(stage.http_context.database, stage.http_context.clock, unrecorded, Alone())
         stopping = trio.Event()
         await nursery.start(child.run, stopping)
         await until_none(lambda: stage.rows("SELECT FROM accounts WHERE names IS NULL"))

@@ -13,6 +13,7 @@ from troupe.storage.files import Folder
 
 from ..clients import Person, Stage
 from ..waiting import until
+from .sweeping import Led
 from .uploading import film, store_file, upload, uploaded
 
 TWO_DAYS = 2 * 24 * 3600
@@ -79,6 +80,21 @@ async def test_a_node_cleans_when_it_starts_and_from_time_to_time(
             await until(lambda most=round: len(stage.told("media.cleaned")) >= most)
         nursery.cancel_scope.cancel()
     assert [facts["decision"] for facts in stage.told("media.cleaned")] == said
+
+
+async def test_a_node_that_does_not_lead_deletes_no_rows(stage: Stage, ada: Person) -> None:
+    context, attachment = stage.http_context, await uploaded(ada)
+    await stage.sql(A_DAY_AGO, int(attachment["id"]))
+    put(context.media.folder.begin("a" * 32) / "source")
+    led = Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder, Led())
+    await led.find_left()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(CLEAN, led)
+        await until(lambda: bool(stage.told("media.cleaned")))
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        nursery.cancel_scope.cancel()
+    assert stage.told("media.cleaned") == [{"decision": "removed 1 unfinished uploads"}]
+    assert await stage.rows("SELECT id FROM media_attachments") == [[int(attachment["id"])]]
 
 
 async def test_unfinished_uploads_of_an_earlier_version_are_removed(stage: Stage, ada: Person) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.cluster.others import Alone
 from troupe.actors.federation import budgets, remote_files
 from troupe.actors.federation.file_requests import HOPS
 from troupe.actors.federation.remote_files import SECONDS
@@ -304,7 +305,7 @@ async def test_copies_that_nobody_uses_are_removed(stage: Stage, una: Account, m
     address = await address_of(stage, una)
     await look(stage, address)
     context = stage.http_context
-    cleaner = Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder)
+    cleaner = Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder, Alone())
     await cleaner.clean()
     ((name,),) = await stage.rows("SELECT file FROM remote_files")
     await stage.sql("UPDATE remote_files SET used_at = now() - $1::interval", timedelta(days=31))
@@ -324,7 +325,7 @@ async def test_when_copies_take_too_much_room_the_oldest_go(
     await stage.sql("UPDATE remote_files SET used_at = now() - interval '2 days' WHERE made = 'header'")
     ((kept,),) = await stage.rows("SELECT size FROM remote_files WHERE made = 'avatar'")
     monkeypatch.setattr(cleaning, "BUDGET", kept)
-    await Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder).clean()
+    await Cleaning(context.database, context.clock, context.record, stage.outbox, context.media.folder, Alone()).clean()
     assert await stage.rows("SELECT made FROM remote_files") == [["avatar"]]
 
 

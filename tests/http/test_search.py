@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.cluster.others import Alone
 from troupe.actors.housekeeping.old_rows import OldRows
 from troupe.storage import status_search
 from troupe.storage.engine.migrate import migrations
@@ -245,11 +246,11 @@ async def test_posts_of_earlier_versions_are_found_as_far_as_they_were_read(stag
     await stage.sql("INSERT INTO words_to_come VALUES ($1)", int(made[-1]))
     newest = await ada.publish("opal")
     records: list[str] = []
-    filling = OldRows(context.database, context.clock, lambda event, **facts: records.append(event))
+    filling = OldRows(context.database, context.clock, lambda event, **facts: records.append(event), Alone())
     assert await filling.fill_words()
     assert await found(ada, "opal", limit="40", offset="20") == made[::-1][20:51]
     await ada.delete(f"/api/v1/statuses/{made[0]}")
-    again = OldRows(context.database, context.clock, lambda event, **facts: records.append(event))
+    again = OldRows(context.database, context.clock, lambda event, **facts: records.append(event), Alone())
     assert not await again.fill_words()
     assert not await again.fill_words()
     assert await found(ada, "opal", limit="40", offset="40") == made[::-1][40:59]

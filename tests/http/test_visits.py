@@ -11,7 +11,7 @@ from troupe.storage import visits
 from troupe.storage.visits import Visit
 
 from ..clients import SCOPES, Person, Stage
-from .sweeping import DAY, Sweeper
+from .sweeping import DAY, Led, Sweeper
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACCOUNTS = "/api/v1/admin/accounts"
@@ -59,6 +59,14 @@ async def test_visits_are_deleted_after_ninety_days_and_with_the_user(stage: Sta
     await stage.sql("DELETE FROM users WHERE account_id = $1", bob.account.id)
     assert await stage.rows(ROWS) == [["198.51.100.1"]]
     await sweeper.sweep(91 * DAY)
+    assert await stage.rows(ROWS) == []
+
+
+async def test_a_node_that_does_not_lead_stores_its_visits_and_deletes_nothing(stage: Stage, ada: Person) -> None:
+    await seen_from(ada, "198.51.100.1")
+    await Sweeper(stage, Led()).sweep(91 * DAY)
+    assert await stage.rows(ROWS) == [["198.51.100.1"]]
+    await Sweeper(stage).sweep(91 * DAY)
     assert await stage.rows(ROWS) == []
 
 

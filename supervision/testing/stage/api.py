@@ -88,7 +88,7 @@ class SimulatedApi:
             withdrawals=actors.withdrawals, blocks=actors.blocks,
             media=MediaProcessor(
                 database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
-                key=lambda: f"{next(numbers)}",
+                actors.actor_context.others, key=lambda: f"{next(numbers)}",
             ),
             mail_servers=_no_answer,
             outgoing=outgoing,
