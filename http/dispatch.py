@@ -1,6 +1,18 @@
 """From a request to its answer: rate limits, token, scopes, input, the endpoint's function, headers.
 
 The fast path, Quart and the simulation call the same functions, so all three give equal answers.
+
+In a cluster, a node that may have missed facts of other nodes answers 503 (`Others.is_complete`). It must not even
+check a token, because tokens are cached. Only endpoints that are declared with `without_memory` answer.
+
+- Every request is refused if it begins while the node is incomplete. So an answer shows everything that was
+  acknowledged on any node before its request began.
+- A read is also refused if the node was incomplete at any moment until its answer was made. A write on another node
+  may have been acknowledged meanwhile, and the answer may still show what it hides.
+- The answer to any other method is sent in any case, because something may have changed: a client that got a 503 would
+  repeat the request, and might post twice. Its body is complete too. The outcome is that of the owner's turn. Other
+  records in it, such as the favourited status, are as new as the beginning of the request. So it shows nothing that was
+  hidden before; a change that was acknowledged later is concurrent with the request, as on a server that is alone.
 """
 
 from __future__ import annotations
@@ -8,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter
 
+from ..actors.cluster.others import Incomplete
 from ..actors.kernel.request_trail import DONE
 from ..actors.rules import scopes
 from ..actors.rules.roles import may
@@ -51,9 +64,14 @@ async def respond(context: HttpContext, endpoint: Endpoint, request: Request, pa
 
 
 async def _respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
-    call = EndpointCall(context, request, path)
+    call, lapses = EndpointCall(context, request, path), context.lapses
     try:
-        return _finished(endpoint, call, await _answer(endpoint, call))
+        if not context.others.is_complete and not endpoint.without_memory:
+            raise Incomplete
+        answer = await _answer(endpoint, call)
+        if request.method in READS and not context.was_complete_since(lapses) and not endpoint.without_memory:
+            raise Incomplete
+        return _finished(endpoint, call, answer)
     except Exception as error:
         if endpoint.page and not endpoint.shows_document(request):
             answer = await error_page(context, request, answer_to_error(context, request, error))

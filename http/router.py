@@ -82,6 +82,7 @@ class Endpoint:
     waiting: bool
     documents: Documents
     admit: Admit | None
+    without_memory: bool
     returns: str | None
     closable: bool
     framework: bool  # True if Quart calls it
@@ -131,6 +132,7 @@ class Declaration(TypedDict, total=False):
     waiting: bool
     documents: Documents
     admit: Admit
+    without_memory: bool
 
 
 @dataclass(slots=True)
@@ -153,6 +155,7 @@ class Router:
         waiting: bool = False,
         documents: Documents = "none",
         admit: Admit | None = None,
+        without_memory: bool = False,
         returns: str | None = None,
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods.
@@ -162,7 +165,9 @@ class Router:
         approved yet. With `documents`, it answers other servers with documents of ActivityPub, instead of a page if
         they ask for them (`too`) or in any case (`only`). `rates` count each request, before its body is read;
         `file_rates` count each file of a request. `admit` is called before the input is read: it raises an error for
-        users who may not call the endpoint, so that they learn nothing about its parameters.
+        users who may not call the endpoint, so that they learn nothing about its parameters. With `without_memory`, it
+        answers also while this node of a cluster may have missed changes: the answer must depend on code,
+        configuration and files alone.
 
         `returns` is the type of the JSON of a successful answer, in the notation of `openapi/entities.txt`; `{}` is the
         object without members. The OpenAPI document leaves out endpoints without it: pages, pictures, removed paths.
@@ -172,12 +177,14 @@ class Router:
             signature = _signature_of(function, path)
             for method in methods:
                 closable = auth == "none" and is_closable(method, path)
+                if without_memory and (closable or auth != "none" or signature.token or signature.viewer):
+                    raise TypeError(f"{function.__qualname__} depends on tokens, which are cached in memory")
                 framework = not path.startswith(API) and not path.endswith(INBOX)
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        documents, admit, returns, closable, framework, signature.input, signature.token,
-                        signature.viewer, tuple(signature.arguments),
+                        documents, admit, without_memory, returns, closable, framework, signature.input,
+                        signature.token, signature.viewer, tuple(signature.arguments),
                     )
                 )  # fmt: skip
             return function

@@ -6,6 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from ..kernel import Origin
+from ..kernel.errors import NotAnswered
+
+
+class Incomplete(NotAnswered):
+    """Raised in place of an answer from memory while this node may have missed a fact of another node."""
+
+    retry_after = 1
 
 
 class Others(Protocol):
@@ -43,7 +50,10 @@ class Others(Protocol):
         ...
 
     def observe(self, on_change: Callable[[], None]) -> None:
-        """Call a function whenever `is_complete` changes."""
+        """Call a function whenever `is_complete` changes, in the task that changes it. The function must not wait.
+
+        At the end of completeness it is called before the node is complete again, even if that is at once.
+        """
         ...
 
 

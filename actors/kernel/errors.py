@@ -9,7 +9,8 @@ KernelError
     ├── Crashed       the actor failed on this message, or was restarted under it
     ├── Quarantined   the actor failed too often and rests
     ├── TimedOut      the deadline passed; whether the turn took place is not known
-    └── Stopping      the process is shutting down
+    ├── Stopping      the process is shutting down
+    └── Incomplete    this node may have missed a change (`actors/cluster/others.py`)
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 import trio
 
 from ...actors.broadcast.viewers import Viewers
+from ...actors.cluster.others import Others
 from ...actors.configuration import Settings
 from ...actors.facts.access import RevokedToken
 from ...actors.facts.fact import Facts
@@ -111,6 +112,8 @@ class HttpContext:
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
     counts: RequestCounts = field(default_factory=RequestCounts)
+    others: Others = field(init=False)  # the other nodes of the cluster
+    lapses: int = 0  # times that this node has become incomplete (`Others.is_complete`)
     limits: RateLimits = field(init=False)
     configured: Settings = field(init=False)
     live_settings: LiveSettings = field(init=False)
@@ -131,12 +134,14 @@ class HttpContext:
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
+        self.others = self.facts.others
+        self.others.observe(self._note_completeness)
         self.limits = RateLimits(self.rates, self.clock, self.settings)
         self.configured = self.settings
         self.live_settings = LiveSettings(self.database, self.use_settings)
         self.new_request_id = request_ids(self.secret())
         self.rendered = Renderings(self.clock.now)
-        self.readiness = Readiness(self.database)
+        self.readiness = Readiness(self.database, self.others)
         self.probe = ProxyProbe(self.clock, self.secret)
         texts, description = self.settings.data / "texts", self.settings.description
         self.operator_texts = OperatorTexts(texts, description, self.clock, self.record)
@@ -160,6 +165,10 @@ class HttpContext:
         """Note that a user is active now, at the address of a request."""
         self.visits.note(account_id, request.address(self.settings.trusted_proxies), self.clock.now())
 
+    def was_complete_since(self, lapses: int) -> bool:
+        """True if this node could answer from memory all the time since `self.lapses` had this value."""
+        return self.lapses == lapses and self.others.is_complete
+
     def check_preview(self, viewer: Viewer | None) -> None:
         """Raise 401 for visitors if the setting for previews is off."""
         if viewer is None and not self.settings.shows_previews:
@@ -180,6 +189,12 @@ class HttpContext:
         self.settings = self.limits.settings = self.configured.changed(changed)
         self.operator_texts.describe(self.settings.description)
         self.kept.forget()
+
+    def _note_completeness(self) -> None:
+        if self.others.is_complete:
+            self.streams.resume_all()
+        else:
+            self.lapses += 1
 
     def _end_barred(self) -> None:
         """Close the streams of blocked networks."""

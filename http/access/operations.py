@@ -2,9 +2,10 @@
 
 Supervision, which this room can't import, passes in the tree and the log.
 
-The server is not ready while it starts or stops, if the database does not answer or is read-only, if a disk is full, or
-if there are no descriptors for further clients. Any client may request the readiness, at any rate. So all requests of a
-second share a check, and only one task waits for a database that does not answer.
+The server is not ready while it starts or stops, if the database does not answer or is read-only, if a disk is full, if
+there are no descriptors for further clients, or while it may have missed changes of other nodes of its cluster. Any
+client may request the readiness, at any rate. So all requests of a second share a check, and only one task waits for a
+database that does not answer.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 import trio
 
+from ...actors.cluster.others import Others
 from ...actors.kernel.clock import Clock
 from ...storage.engine.database import Connection, Database
 from ...storage.secrets import equal_secrets
@@ -33,7 +35,7 @@ KEPT = 1.0
 # Seconds that a request waits for a check.
 PATIENCE = 1.0
 
-Obstacle = Literal["starting", "stopping", "database", "read_only", "disk", "descriptors"]
+Obstacle = Literal["starting", "stopping", "database", "read_only", "disk", "descriptors", "cluster"]
 
 # The obstacles in words, for people.
 MEANINGS: dict[Obstacle, str] = {
@@ -43,6 +45,7 @@ MEANINGS: dict[Obstacle, str] = {
     "read_only": "the database can only be read",
     "disk": "a disk is full",
     "descriptors": "there are no file descriptors for further clients",
+    "cluster": "the server does not hear from all other servers of its cluster",
 }
 
 # A part of the supervision tree: its name, its state, other facts, and its children.
@@ -156,8 +159,9 @@ class ProxyProbe:
 class Readiness:
     """Checks if the server is ready, when a request asks for it."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, others: Others) -> None:
         self._database = database
+        self._others = others
         self._check = SharedCheck(self._obstacles, kept=KEPT, patience=PATIENCE)
         self.phase: Literal["starting", "serving", "stopping"] = "starting"
         # Called in a thread. Returns True if a disk is full. None: disks are not checked.
@@ -168,7 +172,9 @@ class Readiness:
         if self.phase != "serving":
             return (self.phase,)
         found = await self._check.found()
-        return ("database",) if found is None else found
+        if found is None:
+            found = ("database",)
+        return found if self._others.is_complete else (*found, "cluster")
 
     async def run(self) -> None:
         """Check on demand. Runs as long as the server serves."""

@@ -85,6 +85,8 @@ class OpenStream(Protocol):
 
     def end(self, why: StreamEnd) -> None: ...
 
+    def resume(self) -> None: ...
+
     def snapshot(self, now: float) -> StreamSnapshot: ...
 
 
@@ -133,6 +135,11 @@ class Streams:
     def close_addresses(self, barred: Callable[[str], bool]) -> None:
         """Close the streams of clients that may not use the server any more."""
         self._end(StreamEnd.BARRED, lambda session: barred(session.address))
+
+    def resume_all(self) -> None:
+        """Send the events that have waited while this node of a cluster was incomplete."""
+        for session in list(self._sessions):
+            session.resume()
 
     def open_all(self) -> None:
         """Accept streams, for the first time or again."""

@@ -43,7 +43,7 @@ SENT_ON: Headers = (
 )
 
 
-@api.get("/media/<name>")
+@api.get("/media/<name>", without_memory=True)
 async def show(context: HttpContext, request: Request, name: str) -> Answer:
     """A media file, or the range of it that a player requests."""
     return await serve(context, request, name)

@@ -105,12 +105,12 @@ def weeks(now: datetime) -> list[datetime]:
     return [monday - WEEK * ago for ago in range(WEEKS)]
 
 
-@api.get("/avatars/original/missing.png")
+@api.get("/avatars/original/missing.png", without_memory=True)
 def show_missing_avatar() -> Answer:
     return Answer(plain_png(120, 120, (120, 119, 160)), 200, KEPT_BY_BROWSERS, PNG)
 
 
-@api.get("/avatars/original/<name>")
+@api.get("/avatars/original/<name>", without_memory=True)
 def show_drawn_avatar(name: str) -> Answer:
     """The drawn picture of an account without an avatar."""
     if not avatars.SEED.fullmatch(name):
@@ -118,7 +118,7 @@ def show_drawn_avatar(name: str) -> Answer:
     return Answer(avatars.draw(int(name[:4], 16)), 200, KEPT_FOR_EVER, PNG)
 
 
-@api.get("/headers/original/missing.png")
+@api.get("/headers/original/missing.png", without_memory=True)
 def show_missing_header() -> Answer:
     return Answer(plain_png(700, 335, (190, 189, 214)), 200, KEPT_BY_BROWSERS, PNG)
 

@@ -13,7 +13,7 @@ from ..openapi.document import document
 from ..router import api
 
 
-@api.get("/api/openapi.json", returns="object")
+@api.get("/api/openapi.json", returns="object", without_memory=True)
 async def show_document(context: HttpContext) -> Answer:
     """The OpenAPI 3.1 document of this server."""
     # The first call takes 100 ms, so it runs in a thread.

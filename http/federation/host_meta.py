@@ -19,13 +19,13 @@ XML_TYPES = ("application/xrd+xml", "application/xml", "text/xml")
 BY_ACCEPT = (("Vary", "Accept"),)
 
 
-@api.get("/.well-known/host-meta")
+@api.get("/.well-known/host-meta", without_memory=True)
 def show_host_meta(context: HttpContext, request: Request) -> Answer:
     """Show the address as XML, or as JSON if the client prefers it."""
     return _as_json(context) if prefers(request, JSON_TYPES, XML_TYPES) else _as_xml(context)
 
 
-@api.get("/.well-known/host-meta.json")
+@api.get("/.well-known/host-meta.json", without_memory=True)
 def show_host_meta_json(context: HttpContext) -> Answer:
     """Show the address as JSON, for clients that select the format by the path."""
     return _as_json(context)

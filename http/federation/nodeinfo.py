@@ -20,7 +20,7 @@ HALF_YEAR = timedelta(days=180)
 Version = Literal["2.0", "2.1"]
 
 
-@api.get("/.well-known/nodeinfo")
+@api.get("/.well-known/nodeinfo", without_memory=True)
 def show_nodeinfo_links(context: HttpContext) -> Answer:
     versions: tuple[Version, ...] = ("2.0", "2.1")
     base_url = context.settings.base_url

@@ -11,7 +11,7 @@ from ..entities.account import avatar_url
 from ..router import api
 
 
-@api.get("/.well-known/oauth-authorization-server")
+@api.get("/.well-known/oauth-authorization-server", without_memory=True)
 def show_metadata(context: HttpContext) -> Answer:
     """The metadata of the authorization server (RFC 8414)."""
     base = context.settings.base_url

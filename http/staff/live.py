@@ -47,6 +47,9 @@ class LiveStream:
     def end(self, why: StreamEnd) -> None:
         self._ended.set()
 
+    def resume(self) -> None:
+        """Do nothing: parts of pages are made from rows, so the stream is not paused."""
+
     def snapshot(self, now: float) -> StreamSnapshot:
         """Return the stream as operators see it. It has no feed, so it is never behind."""
         return StreamSnapshot(self._account_id, (self._path,), self._request_id, now - self._opened_at, 0, 0.0)

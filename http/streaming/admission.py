@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+from ...actors.cluster.others import Incomplete
 from ...storage.oauth import Token
 from ..access.authentication import check_state, secret_among, secret_in_head
 from ..access.context import HttpContext
@@ -57,7 +58,11 @@ async def admit(
 
     `want` returns a stream, which is opened with the session and sends the events missed `since` an id. If it raises
     an error, no session is opened. Every handshake counts; a refused handshake counts for its address.
+
+    Raises Incomplete while this node of a cluster may have missed the revocation of a token.
     """
+    if not context.others.is_complete:
+        raise Incomplete
     secret = token = None
     try:
         secret = secret_of(request, protocol)
@@ -68,7 +73,7 @@ async def admit(
     finally:
         context.limits.count_for_account(request, token, STREAMS)
     session = StreamSession(
-        context.runtime, context.viewers, context.withdrawals, token, request.origin, frames,
+        context.runtime, context.viewers, context.withdrawals, context.others, token, request.origin, frames,
         context.settings.stream_queue, context.record, request.address(context.settings.trusted_proxies),
     )  # fmt: skip
     context.streams.add(session)

@@ -2,6 +2,12 @@
 
 Each subscription is a cursor over a feed. The next events are read from the feeds when the socket has accepted the
 previous events. A connection whose client does not read is closed; no event is skipped.
+
+While this node of a cluster may have missed facts of other nodes (`Others.is_complete`), a stream pauses: its events
+wait in the feeds, and their checks by rules and withdrawals are made when they are sent. Answers to the client's
+commands and pings are sent. A paused stream may be any number of events behind, is not slow, and publishers do not wait
+for it. New connections get 503, so that a proxy tries another node. New streams of an open connection are accepted, and
+pause as its others: most apps ignore an error about a stream, and would wait for its events for ever.
 """
 
 from __future__ import annotations
@@ -11,6 +17,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from sys import maxsize
 from typing import Protocol
 
 import orjson
@@ -20,6 +27,7 @@ from ...actors.account import PerspectiveOf
 from ...actors.broadcast.broadcast import account_address
 from ...actors.broadcast.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
 from ...actors.broadcast.viewers import ViewerRules, Viewers
+from ...actors.cluster.others import Others
 from ...actors.kept.withdrawals import Withdrawals
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.clock import BELOW_MILLISECONDS
@@ -86,9 +94,9 @@ class StreamSession:
     """The streams of a connection as a queue of frames, for an output, or for a task that calls `take`."""
 
     __slots__ = (
-        "_answers", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin", "_output", "_pump",
-        "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_viewers", "_withdrawals",
-        "address", "blocked_since", "ended", "narrowed", "room", "rules", "sifts", "token",
+        "_answers", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin", "_others",
+        "_output", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_viewers",
+        "_withdrawals", "address", "blocked_since", "ended", "narrowed", "room", "rules", "sifts", "token",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +104,7 @@ class StreamSession:
         runtime: Runtime,
         viewers: Viewers,
         withdrawals: Withdrawals,
+        others: Others,
         token: Token | None,
         origin: Origin,
         frames: Frames,
@@ -111,6 +120,7 @@ class StreamSession:
         self._viewer = NO_VIEWER  # with the filters and the perspective of the account
         self._viewers = viewers
         self._withdrawals = withdrawals
+        self._others = others
         self.ended: StreamEnd | None = None
         self._sending: trio.CancelScope | None = None  # of a task that sends; it gets a deadline when the session ends
         self._runtime = runtime
@@ -150,6 +160,11 @@ class StreamSession:
     def counts(self) -> StreamCounts:
         """The counts of all WebSockets, or of all streams of server-sent events."""
         return self._frames.counts
+
+    @property
+    def is_paused(self) -> bool:
+        """True while this node may have missed facts, so that no events are sent."""
+        return not self._others.is_complete
 
     # -- streams
 
@@ -275,7 +290,7 @@ class StreamSession:
         subscribers share, and not in a queue of each session.
         """
         self.blocked_since = None
-        if self._news or self._missed:  # the last call has left some: let other tasks run first
+        if self._has_events:  # the last call has left some: let other tasks run first
             await trio.lowlevel.checkpoint()
         while not (frames := self._next_frames()) and self.ended is None:
             await self._wait_for_news()
@@ -302,7 +317,7 @@ class StreamSession:
         if output.is_full:
             if self.blocked_since is None:
                 self.made_progress()
-        elif self._news or self._missed or self._answers:
+        elif self._answers or self._has_events:
             self._wake_sender()  # behind other streams
         elif self.ended is not None:
             output.finish(self.ended)
@@ -311,6 +326,19 @@ class StreamSession:
         """Called when the client has taken all sent bytes."""
         self.blocked_since = None
         self._wake_sender()
+
+    def resume(self) -> None:
+        """Called when this node is complete again: send the events that have waited."""
+        for subscription, feed in (*self._news.items(), *self._held.items()):
+            if feed is not None:
+                subscription.backlog = feed.lag(subscription)
+        if self._has_events:
+            self._wake_sender()
+
+    @property
+    def _has_events(self) -> bool:
+        """True if there are events to send now."""
+        return bool(self._news or self._missed) and self._others.is_complete
 
     # Not a parking lot, which costs more: this happens once for each event and subscriber.
     async def _wait_for_news(self) -> None:
@@ -386,7 +414,7 @@ class StreamSession:
         frames, self._answers = self._answers, []
         size = 0
         try:
-            while (self._missed or self._news) and size < BATCH:
+            while size < BATCH and self._has_events:
                 subscription, events = self._next_events()
                 for logged in events:
                     if (frame := self._frame_of(subscription, logged)) is not None:
@@ -404,6 +432,7 @@ class StreamSession:
             events = feed.read(subscription, READ_AT_ONCE)
             if len(events) < READ_AT_ONCE:
                 del self._news[subscription]
+                subscription.backlog = 0
             return subscription, events
         subscription, missed = next(iter(self._missed.items()))
         events = [missed.popleft() for _ in range(min(READ_AT_ONCE, len(missed)))]
@@ -442,8 +471,8 @@ class Subscription:
         "_unpublished",
         "_wanted",
         "address",
+        "backlog",
         "label",
-        "room",
     )
 
     def __init__(self, session: StreamSession, wanted: RequestedStream) -> None:
@@ -458,11 +487,16 @@ class Subscription:
         self._known = frozenset[str]()  # keys of events that the client has received
         self._resumed_with: tuple[str, ...] = ()  # keys in `_known` of events that the feed may publish later
         self._unpublished = self._resumed_with  # `_resumed_with`, once the missed events were sent
-        self.room = session.room
+        self.backlog = 0  # events that waited because of a pause; until all are sent, the client may be behind by them
+
+    @property
+    def room(self) -> int:
+        return maxsize if self._session.is_paused else self._session.room + self.backlog
 
     @property
     def blocked_since(self) -> float | None:
-        return self._session.blocked_since
+        # A paused stream could not be sent more at once, and has not waited for its client.
+        return trio.current_time() if self._session.is_paused else self._session.blocked_since
 
     def wake(self, feed: Feed) -> None:
         self._session.wake(self, feed)

@@ -28,35 +28,35 @@ Disallow: /oauth/
 """
 
 
-@api.get("/style.css")
+@api.get("/style.css", without_memory=True)
 def show_style() -> Answer:
     """The style sheet of all pages."""
     return Answer(asset("style.css"), 200, FOR_EVER, CSS)
 
 
-@api.get("/staff.css")
+@api.get("/staff.css", without_memory=True)
 def show_style_for_staff() -> Answer:
     """The further style sheet of the pages for staff."""
     return Answer(asset("staff.css"), 200, FOR_EVER, CSS)
 
 
-@api.get("/staff.js")
+@api.get("/staff.js", without_memory=True)
 def show_script() -> Answer:
     """The only script of this server. It updates parts of the pages for staff."""
     return Answer(asset("staff.js"), 200, FOR_EVER, "text/javascript; charset=utf-8")
 
 
-@api.get("/favicon.ico")
+@api.get("/favicon.ico", without_memory=True)
 def show_icon() -> Answer:
     return Answer(emblem.icon(ICON), 200, A_DAY, "image/x-icon")
 
 
-@api.get("/apple-touch-icon.png")
+@api.get("/apple-touch-icon.png", without_memory=True)
 def show_large_icon() -> Answer:
     return Answer(emblem.emblem_png(LARGE_ICON), 200, A_DAY, PNG)
 
 
-@api.get("/thumbnail.png")
+@api.get("/thumbnail.png", without_memory=True)
 def show_banner() -> Answer:
     """The picture of this server, for its description in the API and for link previews."""
     return Answer(emblem.banner_png(), 200, A_DAY, PNG)
@@ -83,6 +83,6 @@ def show_manifest(context: HttpContext) -> Answer:
     return Answer(orjson.dumps(manifest), 200, A_DAY, "application/manifest+json")
 
 
-@api.get("/robots.txt")
+@api.get("/robots.txt", without_memory=True)
 def show_robots() -> Answer:
     return Answer(ROBOTS, 200, A_DAY, "text/plain; charset=utf-8")

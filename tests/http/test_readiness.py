@@ -6,6 +6,7 @@ import pytest
 import trio
 import trio.testing
 
+from troupe.actors.cluster.others import Alone
 from troupe.http.access.operations import KEPT, MEANINGS, PATIENCE, Obstacle, Readiness
 from troupe.http.server import limits
 from troupe.storage.engine.database import Unavailable
@@ -36,7 +37,7 @@ class Database:
 async def asked(nursery: trio.Nursery) -> Readiness:
     """Readiness of a server that serves, on a database that answers."""
     database: Any = Database()
-    readiness = Readiness(database)
+    readiness = Readiness(database, Alone())
     readiness.phase = "serving"
     nursery.start_soon(readiness.run)
     return readiness
@@ -87,7 +88,7 @@ async def test_a_server_without_descriptors_for_clients_is_not_ready(
 
 async def test_a_server_whose_database_can_only_be_read_is_not_ready(dsn: str, nursery: trio.Nursery) -> None:
     async with open_pool(f"{dsn}{'&' if '?' in dsn else '?'}default_transaction_read_only=on", size=1) as pool:
-        readiness = Readiness(pool)
+        readiness = Readiness(pool, Alone())
         readiness.phase = "serving"
         nursery.start_soon(readiness.run)
         assert await readiness.obstacles() == ("read_only",)
@@ -96,7 +97,7 @@ async def test_a_server_whose_database_can_only_be_read_is_not_ready(dsn: str, n
 async def test_one_query_serves_all_requests_of_a_moment(autojump_clock: Clock) -> None:
     database: Any = Database()
     async with trio.open_nursery() as nursery:
-        asked = Readiness(database)
+        asked = Readiness(database, Alone())
         asked.phase = "serving"
         nursery.start_soon(asked.run)
         for _ in range(100):
@@ -117,7 +118,7 @@ async def test_a_database_that_fails_makes_the_server_unready_until_it_answers(
 ) -> None:
     database: Any = Database()
     async with trio.open_nursery() as nursery:
-        asked = Readiness(database)
+        asked = Readiness(database, Alone())
         asked.phase = "serving"
         nursery.start_soon(asked.run)
         database.error = error
@@ -132,7 +133,7 @@ async def test_requests_do_not_wait_long_for_a_database_that_hangs_and_it_is_ask
     database: Any = Database()
     database.seconds = 60.0
     async with trio.open_nursery() as nursery:
-        asked = Readiness(database)
+        asked = Readiness(database, Alone())
         asked.phase = "serving"
         nursery.start_soon(asked.run)
         for _ in range(10):

@@ -366,7 +366,8 @@ class Listener(WebSocketFrames):
         http_context, secret = stage.http_context, self.viewer.client.token
         token = await http_context.tokens.find(http_context.database, secret) if secret else None
         session = StreamSession(
-            http_context.runtime, http_context.viewers, http_context.withdrawals, token, Origin("listening"), self,
+            http_context.runtime, http_context.viewers, http_context.withdrawals, http_context.others,
+            token, Origin("listening"), self,
             10_000, http_context.record,
         )  # fmt: skip
         nursery.start_soon(self._hear, session)

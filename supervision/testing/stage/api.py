@@ -20,6 +20,7 @@ import trio
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from ....actors.activitypub.public_keys import KEY_SIZES
+from ....actors.cluster.others import Incomplete
 from ....actors.configuration import Settings
 from ....actors.federation.federation import Federation
 from ....actors.federation.reception import Reception
@@ -142,16 +143,21 @@ class SimulatedApi:
 
     async def stream(self, name: str, token: str, parameter: str = "", since: str = "") -> StreamSession:
         """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
+        if not self.http_context.others.is_complete:
+            raise Incomplete
         known = await self.http_context.tokens.find(self.http_context.database, token)
         http_context = self.http_context
         session = StreamSession(
-            http_context.runtime, http_context.viewers, http_context.withdrawals, known, Origin("of-a-stream"),
+            http_context.runtime, http_context.viewers, http_context.withdrawals, http_context.others,
+            known, Origin("of-a-stream"),
             self._frames, ROOM, http_context.record,
         )  # fmt: skip
+        http_context.streams.add(session)
         try:
             await session.watch_account()
             await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)), since)
         except BaseException:
+            http_context.streams.remove(session)
             session.close()
             raise
         return session
