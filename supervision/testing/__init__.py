@@ -11,6 +11,7 @@ This package knows nothing of Troupe; `stage` adds Troupe's actors, database and
 command that replays it and with the smallest run that fails alike.
 """
 
+from .bus import SimulatedBus
 from .decorator import bare, simulation, sweep
 from .faults import Budget, Fault, Faults, Injected, Planned, Point, never
 from .isolation import NotSimulated
@@ -24,6 +25,6 @@ from .strategies import Pct, RandomWalk, Replay, Strategy
 __all__ = [
     "Broken", "Budget", "Deadlock", "DoesNotReplay", "FailedSeed", "Fault", "Faults", "Injected", "Livelock",
     "Lockstep", "LockstepDatabase", "NotSimulated", "Outcome", "Pct", "Planned", "Point", "RandomWalk", "Replay", "Run",
-    "Scheduler", "Series", "Strategy", "VirtualClock", "bare", "explore", "never", "simulate", "simulation",
-    "sweep",
+    "Scheduler", "Series", "SimulatedBus", "Strategy", "VirtualClock", "bare", "explore", "never", "simulate",
+    "simulation", "sweep",
 ]  # fmt: skip

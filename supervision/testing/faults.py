@@ -27,6 +27,9 @@ class Fault(Enum):
     SLOW = "is a subscriber too slow"
     DEAD = "is a subscriber that dies"
     REPEATED = "arrives twice"
+    DATAGRAM_LOST = "loses a datagram"
+    DATAGRAM_LATE = "brings a datagram late"
+    DATAGRAM_REPEATED = "brings a datagram twice"
 
     # Each passed point asks for it; that of Enum is a function of Python and hashes the name.
     __hash__ = object.__hash__
@@ -49,25 +52,42 @@ class Point(NamedTuple):
 
 Plan = Callable[[Point], bool]
 
+# Faults at a rate, which is drawn for each run, instead of a number: they spend no budget. A run has so many datagrams
+# that with a common rate nearly all faults would strike datagrams.
+RATES: dict[Fault, tuple[float, ...]] = {
+    Fault.DATAGRAM_LOST: (0.0, 0.02, 0.2),
+    Fault.DATAGRAM_LATE: (0.0, 0.02, 0.1),
+    Fault.DATAGRAM_REPEATED: (0.0, 0.02, 0.1),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The highest number of faults in a run, and their kinds."""
+    """The highest number of faults in a run, and their kinds. Faults in `RATES` are not counted."""
 
     most: int
     kinds: frozenset[Fault] = frozenset(Fault)
 
 
 class Chance:
-    """A seeded plan that spends a budget. `points` is about the number of points of its kinds that a run passes."""
+    """A seeded plan that spends a budget.
+
+    `points` is about the number of points of its kinds that a run passes, without those of faults in `RATES`.
+    """
 
     def __init__(self, seed: int, budget: Budget, points: int) -> None:
         self._random = random.Random(f"faults/{seed}")
         self._left = budget.most
         self._kinds = budget.kinds
         self._rate = min(0.5, budget.most / max(points, 1))
+        # A source of its own, so that datagrams change no other fault.
+        self._datagrams = random.Random(f"datagrams/{seed}")
+        drawn = {fault: self._datagrams.choice(rates) for fault, rates in RATES.items()}
+        self._rates = {fault: rate for fault, rate in drawn.items() if budget.most and fault in budget.kinds}
 
     def __call__(self, point: Point) -> bool:
+        if point.fault in RATES:
+            return self._datagrams.random() < self._rates.get(point.fault, 0.0)
         if not self._left or point.fault not in self._kinds or self._random.random() >= self._rate:
             return False
         self._left -= 1

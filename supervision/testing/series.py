@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .faults import NOTHING, Budget, Chance, Plan, Planned, Point, never
+from .faults import NOTHING, RATES, Budget, Chance, Plan, Planned, Point, never
 from .isolation import NotSimulated
 from .outcome import Outcome, simulate
 from .run import Run, Sometimes
@@ -170,4 +170,5 @@ class Series:
 
     @property
     def _calm_points(self) -> int:
-        return sum(1 for point in self.calm.passed if point.fault in self.budget.kinds)
+        kinds = self.budget.kinds - RATES.keys()
+        return sum(1 for point in self.calm.passed if point.fault in kinds)

@@ -58,8 +58,16 @@ class Shrinker(Generic[R]):
         return self.best
 
     def _drop_faults(self) -> None:
-        for point in list(self.best.struck):
-            self._try(self.best.choices, [other for other in self.best.struck if other != point])
+        """Leave blocks of faults out: first large blocks, in the end single faults."""
+        size = len(self.best.struck)
+        while size:
+            start = 0
+            while start < len(self.best.struck):
+                struck = before = self.best.struck
+                self._try(self.best.choices, [*struck[:start], *struck[start + size :]])
+                if self.best.struck is before:
+                    start += size
+            size //= 2
 
     def _calm_choices(self) -> None:
         """Turn blocks of choices to 0, `stay on the current task`: first large blocks, in the end single choices."""
