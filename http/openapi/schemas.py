@@ -42,13 +42,13 @@ TYPES: dict[str, Schema] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ObjectMember:
     """A row of the table, with its nested rows."""
 
     name: str
     optional: bool
     notation: str
-    members: list[Member] = field(default_factory=list["Member"])
+    members: list[ObjectMember] = field(default_factory=list["ObjectMember"])
 
     def schema(self) -> Schema:
         return schema_of(self.notation, _object(self.members) if self.members else TYPES["object"])
@@ -57,7 +57,7 @@ class Member:
 @cache
 def entities() -> dict[str, Schema]:
     """Return every object of the API by its name."""
-    found: dict[str, list[Member]] = {}
+    found: dict[str, list[ObjectMember]] = {}
     for name, parent, members in _blocks(_table()):
         found[name] = [*found.get(parent, ()), *members]
     return {name: _object(members) for name, members in found.items()}
@@ -86,7 +86,7 @@ def _named(names: list[str]) -> Schema:
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _object(members: list[Member]) -> Schema:
+def _object(members: list[ObjectMember]) -> Schema:
     return {
         "type": "object",
         "properties": {member.name: member.schema() for member in members},
@@ -100,15 +100,15 @@ def _table() -> str:
     return "\n".join(line for line in lines if not line.startswith("#")).strip()
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str, list[Member]]]:
+def _blocks(text: str) -> Iterator[tuple[str, str, list[ObjectMember]]]:
     """Yield each object's name, the name of the object that it extends, and its own members."""
     for block in text.split("\n\n"):
         head, *rows = block.splitlines()
         name, _, parent = head.partition(" < ")
-        levels: list[list[Member]] = [[]]
+        levels: list[list[ObjectMember]] = [[]]
         for row in rows:
             written, notation = row.split()
-            member = Member(written.removesuffix("?"), written.endswith("?"), notation)
+            member = ObjectMember(written.removesuffix("?"), written.endswith("?"), notation)
             del levels[(len(row) - len(row.lstrip())) // 2 :]
             levels[-1].append(member)
             levels.append(member.members)

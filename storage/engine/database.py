@@ -5,6 +5,7 @@
     │   └── NotOwner           another node owns the shard of the transaction
     ├── Doubtful            the connection was lost inside COMMIT: the actor must reload from rows
     └── Fenced              another node holds the term: this process must exit
+        └── Removed             the other nodes of the cluster have removed this node
 
 Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are
 (`statement_errors.py`).
@@ -46,6 +47,10 @@ class Doubtful(StorageError):
 
 class Fenced(StorageError):
     """Raised when another node holds the term. This process must write no more."""
+
+
+class Removed(Fenced):
+    """Raised when the other nodes have removed this node, or another process has joined under its name."""
 
 
 class Connection(Protocol):

@@ -6,12 +6,13 @@ compares the epoch while it holds a lock for which a takeover waits (`enter_shar
 taken over can therefore commit nothing more, also if it was frozen, or cut off from PostgreSQL, or in the middle of a
 COMMIT.
 
-A node that is alone takes all shards when its term begins (`term.py`).
+A node that is alone takes all shards when its term begins (`term.py`). The nodes of a cluster share them evenly
+(`nodes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from zlib import crc32
 
 from .database import Connection, Entering, NotOwner
@@ -21,8 +22,11 @@ SHARDS = 256
 #: The SQLSTATE with which `enter_shard` refuses an epoch.
 MOVED = "TR001"
 
-# The version of the messages between nodes that this node understands.
+#: The version of the messages between nodes that this node understands.
 PROTOCOL = 1
+
+# The epoch of a shard of another node, which PostgreSQL always refuses.
+NOT_OWNED = -1
 
 # The number in the ids of a node that is alone. Commands have the highest number.
 NUMBER = 0
@@ -30,11 +34,15 @@ NUMBER = 0
 #: A condition for a statement that is a transaction by itself.
 ENTER = "SELECT enter_shard(:shard, :epoch)"
 
-KEEP_NODE = """
+#: Draw the incarnation of a process. It is the term, unless nodes of a cluster have drawn as many.
+NEW_INCARNATION = "UPDATE node SET incarnation = greatest(incarnation + 1, term) RETURNING incarnation"
+
+KEEP_NODE = f"""
+    WITH drawn AS ({NEW_INCARNATION})
     INSERT INTO nodes (name, incarnation, number, protocol, schema)
-    SELECT $1, term, $2, $3, (SELECT max(number) FROM schema_migrations) FROM node
+    SELECT $1, incarnation, $2, $3, (SELECT max(number) FROM schema_migrations) FROM drawn
     ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, number = excluded.number, address = NULL,
-        lease_until = NULL, draining = false, protocol = excluded.protocol, schema = excluded.schema
+        beat = NULL, draining = false, protocol = excluded.protocol, schema = excluded.schema, joining = false
 """
 FORGET_OTHERS = "DELETE FROM nodes WHERE name <> $1"
 # A row that was deleted by hand comes back. Its new epoch is later than any that it had: each term takes a shard once.
@@ -54,10 +62,11 @@ def begin_in(entering: Entering) -> str:
 
 
 class Epochs:
-    """The epochs in which this process owns the shards."""
+    """The epochs in which this process owns the shards. They change while a node of a cluster runs."""
 
     def __init__(self, epochs: dict[int, int]) -> None:
-        self._entering: list[Entering] = [(shard, epochs.get(shard, -1)) for shard in range(SHARDS)]
+        self._entering: list[Entering] = [(shard, epochs.get(shard, NOT_OWNED)) for shard in range(SHARDS)]
+        self._taken: set[int] = set()
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the epochs in the order of their shards. The epoch of another node's shard is -1."""
@@ -67,6 +76,23 @@ class Epochs:
         """Return a shard and its epoch. PostgreSQL refuses the epoch of another node's shard."""
         return self._entering[shard]
 
+    def put(self, shard: int, epoch: int) -> None:
+        """Own a shard, which this process has taken in this epoch."""
+        self._entering[shard] = (shard, epoch)
+        self._taken.add(shard)
+
+    def lose(self, shard: int) -> None:
+        """Own a shard no longer: another node has taken it, or this node has left."""
+        self._entering[shard] = (shard, NOT_OWNED)
+        self._taken.discard(shard)
+
+    def owns(self, shard: int) -> bool:
+        return self._entering[shard][1] != NOT_OWNED
+
+    def took(self, shard: int) -> bool:
+        """True if this process has taken the shard while it ran: its former owner may have left work undone."""
+        return shard in self._taken
+
 
 #: The epochs of a database that no node has used yet.
 UNOWNED = Epochs(dict.fromkeys(range(SHARDS), 0))
@@ -75,6 +101,26 @@ UNOWNED = Epochs(dict.fromkeys(range(SHARDS), 0))
 def shard_of(key: str | int) -> int:
     """Return the shard of an account id, 0 to 255: the CRC-32 of its decimal digits, modulo 256."""
     return crc32(str(key).encode()) % SHARDS
+
+
+def fair_share(taker: str, owners: Sequence[str | None], active: Collection[str]) -> list[int]:
+    """Return the shards that a node must take, so that all active nodes have the same number of shards, give or take 1.
+
+    `owners` are the owners of all shards, in their order. Free shards and those of inactive nodes are taken first, then
+    those of the nodes that have most. When each node has taken its share, none has anything more to take.
+    """
+    if taker not in active:
+        return []
+    owned: dict[str | None, list[int]] = {name: [] for name in active}
+    free: list[int] = []
+    for shard, owner in enumerate(owners):
+        owned.get(owner, free).append(shard)
+    base, extra = divmod(len(owners), len(active))
+    # The nodes that have most keep one more, so that no shard moves without need.
+    ranked = sorted(active, key=lambda name: (-len(owned[name]), name))
+    shares = {name: base + (place < extra) for place, name in enumerate(ranked)}
+    offered = free + [shard for name in ranked for shard in owned[name][shares[name] :]]
+    return offered[: max(shares[taker] - len(owned[taker]), 0)]
 
 
 async def take_all(db: Connection, node: str) -> Epochs:

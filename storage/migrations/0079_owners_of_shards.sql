@@ -4,14 +4,18 @@
 -- commits after a transaction of a later epoch.
 CREATE TABLE nodes (
     name         text PRIMARY KEY CHECK (name ~ '^[a-z0-9-]{1,16}$'),
-    incarnation  bigint NOT NULL CHECK (incarnation > 0),       -- the term in which the process has started
+    incarnation  bigint NOT NULL CHECK (incarnation > 0),       -- the process: above those of all earlier processes
     number       smallint NOT NULL UNIQUE CHECK (number BETWEEN 0 AND 62),  -- in its ids; commands have 63
     address      text CHECK (length(address) <= 255),           -- where other nodes reach it; null: it has no others
-    lease_until  timestamptz,                                   -- null: it holds the term, and is alone
-    draining     boolean NOT NULL DEFAULT false,
+    beat         bigint CHECK (beat >= 0),                      -- raised while it lives; null: it holds the term, alone
+    draining     boolean NOT NULL DEFAULT false,                -- it gives its shards away
     protocol     smallint NOT NULL CHECK (protocol > 0),        -- of the messages between nodes
-    schema       integer NOT NULL CHECK (schema > 0)            -- the last migration that it knows
+    schema       integer NOT NULL CHECK (schema > 0),           -- the last migration that it knows
+    joining      boolean NOT NULL DEFAULT false                 -- it has not heard all other nodes, and takes no shards
 );
+
+-- The incarnation of the last process that has joined. Rows of nodes are deleted, so their maximum may be too low.
+ALTER TABLE node ADD COLUMN incarnation bigint NOT NULL DEFAULT 0 CHECK (incarnation >= 0);
 
 CREATE TABLE shards (
     shard  smallint PRIMARY KEY CHECK (shard BETWEEN 0 AND 255),
@@ -38,7 +42,8 @@ BEGIN
 END
 $$;
 
--- Take shards for a node, after the transactions of their owners have ended. Return the new epochs.
+-- Take shards for a node, after the transactions of their owners have ended. Return the new epochs. Without a node the
+-- shards have no owner until the next take.
 CREATE FUNCTION take_shards(taken smallint[], taker text) RETURNS SETOF shards LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(7461006, wanted) FROM (SELECT unnest(taken) AS wanted ORDER BY wanted) AS in_order;
