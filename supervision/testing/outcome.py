@@ -70,7 +70,13 @@ def simulate(
     for raised in (failure, error):
         if exit := exit_among(raised):
             raise exit
-    return Outcome(scheduler.decisions, scheduler.trace, scheduler.steps, value, failure or innermost(error))
+    return Outcome(
+        scheduler.decisions,
+        scheduler.trace,
+        scheduler.steps,
+        value,
+        failure or innermost(error) or scheduler.waits_for_frozen,
+    )
 
 
 def explore(

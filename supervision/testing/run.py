@@ -86,6 +86,26 @@ class Run:
         self._open.enter_context(sessions.run())
         return OverlappingDatabase(sessions, self.faults, self._scheduler.note, label)
 
+    # Nodes: the tasks whose names begin with the same label
+
+    def add_label(self, label: str) -> None:
+        """Make a label of the names of tasks, such as `n1 `, that the tasks in their nurseries inherit.
+
+        Tasks that have run before keep their names.
+        """
+        self._scheduler.add_label(label)
+
+    def freeze(self, label: str) -> None:
+        """Let no task with this label run, as after SIGSTOP: time passes for them too, and deadlines are noticed late.
+
+        Freeze a node from a task outside of it. The end of a run waits for a frozen node, so thaw it before.
+        """
+        self._scheduler.freeze(label)
+
+    def thaw(self, label: str) -> None:
+        """Let the tasks with this label run again. If they are not frozen, do nothing."""
+        self._scheduler.thaw(label)
+
     # The claims of a scenario
 
     def note(self, what: str, who: str | None = None) -> None:

@@ -73,6 +73,7 @@ class Scheduler(trio.abc.Instrument):
         self.error: BaseException | None = None
         self.refusals: list[BaseException] = []  # of forbidden calls of other threads
         self.explain_deadlock: Callable[[str], BaseException] = Deadlock
+        self.waits_for_frozen: BaseException | None = None  # the run's error if it has no other
         self.scope = trio.CancelScope()
         self.steps = 0
         self._strategy = strategy
@@ -81,6 +82,10 @@ class Scheduler(trio.abc.Instrument):
         self._names: dict[trio.lowlevel.Task, str] = {}  # "" for Trio's own tasks
         self._traced_cancelled: dict[trio.lowlevel.Task, object] = {}  # the cancel status that the trace has
         self._serials: Counter[str] = Counter()
+        self._labels: list[str] = []
+        self._label_of: dict[trio.lowlevel.Task, str] = {}
+        self._frozen: set[str] = set()  # labels
+        self._held: list[trio.lowlevel.Task] = []  # tasks of frozen nodes that could run
         self._running = "-"
         self._last_turn = ""
         self._shields_broken = False
@@ -104,8 +109,44 @@ class Scheduler(trio.abc.Instrument):
         """End the run with this error; the first error counts."""
         if self.error is None:
             self.error = error
-            self.note(f"{RUN_FAILED}: {type(error).__name__}", "-")
-            self.scope.cancel(RUN_FAILED)
+            self._cancel(error)
+
+    def _cancel(self, error: BaseException) -> None:
+        self.note(f"{RUN_FAILED}: {type(error).__name__}", "-")
+        self.scope.cancel(RUN_FAILED)
+        for label in sorted(self._frozen):
+            self.thaw(label)
+
+    # Nodes: the tasks whose names begin with the same label, as the tasks of one process
+
+    def add_label(self, label: str) -> None:
+        """Give the names of tasks a label if they are started in nurseries of tasks whose names begin with the label.
+
+        Only tasks that have not run yet are named.
+        """
+        if label not in self._labels:
+            self._labels.append(label)
+
+    def freeze(self, label: str) -> None:
+        """Let no task of a node run, as after SIGSTOP, while the others go on and time passes. Its deadlines pass too.
+
+        The running task still goes to its next checkpoint.
+        """
+        if label not in self._labels:
+            raise LookupError(f"{label!r} is no label of tasks")
+        if not self.scope.cancel_called and label not in self._frozen:
+            self._frozen.add(label)
+            self.note("is frozen", label.strip())
+
+    def thaw(self, label: str) -> None:
+        """Let the tasks of a node run again. If it is not frozen, do nothing."""
+        if label not in self._frozen:
+            return
+        self._frozen.remove(label)
+        self.note("is thawed", label.strip())
+        thawed = [task for task in self._held if self._label_of[task] == label]
+        self._held = [task for task in self._held if self._label_of[task] != label]
+        run_loop.GLOBAL_RUN_CONTEXT.runner.runq.extend(thawed)
 
     # The methods of Trio's private random source
 
@@ -122,6 +163,10 @@ class Scheduler(trio.abc.Instrument):
         if not batch:
             self._look_for_deadlock()
             return
+        if self._frozen:
+            self._hold_back(batch)
+            if not batch:
+                return
         self.steps += 1
         if self.steps >= self._step_limit:
             self._end_livelock()
@@ -173,6 +218,17 @@ class Scheduler(trio.abc.Instrument):
         self.trace.append(Line(self._now(), chosen, ""))
         return task
 
+    def _hold_back(self, batch: list[trio.lowlevel.Task]) -> None:
+        """Take the tasks of frozen nodes out of the batch.
+
+        They do not go back to the run queue, so that Trio takes them for tasks that wait: time passes if no other task
+        can run.
+        """
+        for task in batch:
+            self._name(task)
+        self._held += [task for task in batch if self._label_of.get(task) in self._frozen]
+        batch[:] = [task for task in batch if self._label_of.get(task) not in self._frozen]
+
     def _decide(self, options: Sequence[str], *, stay: bool) -> int:
         if len(options) == 1:
             return 0
@@ -204,10 +260,21 @@ class Scheduler(trio.abc.Instrument):
     def _new_name(self, task: trio.lowlevel.Task) -> str:
         if not is_ours(task):
             return ""
-        base = short_name(task)
+        base = self._labelled(task, short_name(task))
         self._serials[base] += 1
         serial = self._serials[base]
         return base if serial == 1 else f"{base}#{serial}"
+
+    def _labelled(self, task: trio.lowlevel.Task, name: str) -> str:
+        """Return the name of a new task with its label: that of its name, or of the task in whose nursery it is."""
+        label = next((label for label in self._labels if name.startswith(label)), None)
+        if label is None:
+            nursery = task.parent_nursery
+            label = self._label_of.get(nursery.parent_task, "") if nursery else ""
+            name = label + name
+        if label:
+            self._label_of[task] = label
+        return name
 
     # Cancellations
 
@@ -239,7 +306,8 @@ class Scheduler(trio.abc.Instrument):
         if self.steps == self._step_limit:
             busiest = Counter(line.who for line in self.trace[-1000:]).most_common(3)
             who = ", ".join(f"{name} ({count} of the last 1000 lines)" for name, count in busiest)
-            self.fail(Livelock(f"not done after {self.steps} steps and {self.clock.current_time():.0f} s; busy: {who}"))
+            after = f"{self.steps} steps and {self.clock.current_time():.0f} s"
+            self.fail(Livelock(f"not done after {after}; busy: {who}{self._frozen_tasks()}"))
         elif self.steps % GRACE == 0:
             self._break_shields()
 
@@ -247,11 +315,22 @@ class Scheduler(trio.abc.Instrument):
         runner = run_loop.GLOBAL_RUN_CONTEXT.runner
         if runner.runq or self._next_deadline() < inf or runner.entry_queue.size():
             return
-        waiting = [f"{name} at {place(task)}" for task, name in self._names.items() if name and task.coro.cr_await]
-        if self.error is None:
+        waiting = [
+            f"{name} at {place(task)}"
+            for task, name in self._names.items()
+            if name and task.coro.cr_await and task not in self._held
+        ]
+        if self._held:
+            # The others may only wait for the end of tasks that cannot be cancelled now, because the scenario failed.
+            self.waits_for_frozen = self.explain_deadlock(", ".join(waiting) + self._frozen_tasks())
+            self._cancel(self.waits_for_frozen)
+        elif self.error is None:
             self.fail(self.explain_deadlock(", ".join(waiting)))
         else:
             self._break_shields()
+
+    def _frozen_tasks(self) -> str:
+        return f"; frozen: {', '.join(self._names[task] for task in self._held)}" if self._held else ""
 
     def _break_shields(self) -> None:
         """End tasks that go on, or wait, under a shield after the run has failed and was cancelled."""

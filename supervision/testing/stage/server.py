@@ -82,7 +82,8 @@ class Delivered:
 class ServerPlace:
     """The properties by which a server differs from the others of its run.
 
-    `label` begins its names in traces and fault points, and `node` is the node of its ids.
+    `label` begins the names of its tasks, so that they can be frozen, and its names in traces and fault points. `node`
+    is the node of its ids.
     """
 
     domain: str
@@ -125,6 +126,8 @@ class SimulatedServer:
         self._idle = idle
         self._ids = Ids(run.clock, place.node)
         self._streams: list[Stream] = []
+        if place.label:
+            run.add_label(place.label)
         self._build()
 
     def _build(self) -> None:
@@ -227,7 +230,7 @@ class SimulatedServer:
         if self._stopped.is_set():
             self.database.restore()
             self._build()
-        await self._nursery.start(self._live)
+        await self._nursery.start(self._live, name=f"{self.place.label}server")
         self.running.set()
 
     async def stop(self) -> None:
@@ -239,6 +242,7 @@ class SimulatedServer:
     async def kill(self) -> None:
         """End it at once, as SIGKILL would."""
         self.running = trio.Event()
+        self.run.thaw(self.place.label)  # a frozen process ends too
         if self._api is not None:
             self._api.hang_up()
         self.database.cut()
