@@ -84,7 +84,7 @@ class Membership:
         self._begun = 0  # the number of the last read of rows
         self._done = 0  # the number of the last read that was answered
         self._last_beat = -LATE  # on the clock of this node, when it was sent
-        self._read_again = trio.Event()
+        self._changed = trio.Event()
         self._leaving = False
         self._left = trio.Event()
 
@@ -139,7 +139,7 @@ class Membership:
             raise self._removed()
         await self._insist(self.refresh)
         while self._has_shards and any(row.is_active for row in self._rows.values()):
-            await self._read_again.wait()
+            await self._changed.wait()
         await self.leave()
 
     async def leave(self) -> None:
@@ -205,7 +205,7 @@ class Membership:
     async def _settle_for_ever(self) -> None:
         """Remove dead nodes and take shards: apart from the beats, because a take waits for transactions of owners."""
         while True:
-            await self._read_again.wait()
+            await self._changed.wait()
             for row in self._silent():
                 await self._try(lambda row=row: self._remove(row))
             if self._lacks_shards:
@@ -254,8 +254,7 @@ class Membership:
         self._version = rows.version
         self._apply_shards(rows.shards)
         self._apply_nodes(rows.nodes)
-        self._read_again.set()
-        self._read_again = trio.Event()
+        self._wake()
         return rows
 
     def _apply_nodes(self, rows: Iterable[NodeRow]) -> None:
@@ -299,6 +298,12 @@ class Membership:
         self._rows = {}
         for shard in range(SHARDS):
             self.own.lose(shard)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake the tasks that wait for a change of the rows."""
+        self._changed.set()
+        self._changed = trio.Event()
 
     def _removed(self) -> Removed:
         self._lose_all()

@@ -36,9 +36,11 @@ DELETE = "DELETE FROM nodes WHERE name = $1 AND incarnation = $2 RETURNING true"
 DELETE_SILENT = """
     DELETE FROM nodes WHERE name = $1 AND incarnation = $2 AND beat IS NOT DISTINCT FROM $3 RETURNING true
 """
-FIND_ACTIVE = "SELECT name FROM nodes WHERE NOT joining AND NOT draining ORDER BY name"
+# The node itself is about to be active, if it joins.
+FIND_ACTIVE = "SELECT name FROM nodes WHERE NOT draining AND (NOT joining OR incarnation = $1)"
+HAS_ROW = "SELECT true FROM nodes WHERE name = $1 AND incarnation = $2"
 IS_ACTIVE = "SELECT NOT joining AND NOT draining FROM nodes WHERE name = $1 AND incarnation = $2"
-START_TO_TAKE = "UPDATE nodes SET joining = false WHERE name = $1 AND incarnation = $2 RETURNING true"
+HAS_JOINED = "UPDATE nodes SET joining = false WHERE name = $1 AND incarnation = $2 AND joining"
 DRAIN = "UPDATE nodes SET draining = true WHERE name = $1 AND incarnation = $2 RETURNING true"
 
 OWNERS = "SELECT node FROM shards ORDER BY shard"
@@ -158,14 +160,18 @@ async def read(db: Connection, name: str, incarnation: int, known: Version) -> C
 async def take_share(db: Connection, name: str, incarnation: int) -> list[ShardRow] | None:
     """Take the shards that an active node lacks, and return them. None if the node has no row any more.
 
-    A node that joins becomes active with its first share. A node that drains takes nothing.
+    Waits for the transactions of their owners. A node that joins becomes active with its first share. A node that
+    drains takes nothing.
     """
     await db.execute(LOCK_MAP)
-    if not await db.fetchval(START_TO_TAKE, name, incarnation):
+    if not await db.fetchval(HAS_ROW, name, incarnation):
         return None
-    active = [row["name"] for row in await db.fetch(FIND_ACTIVE)]
+    active = [row["name"] for row in await db.fetch(FIND_ACTIVE, incarnation)]
     owners = [row["node"] for row in await db.fetch(OWNERS)]
-    return await _take(db, fair_share(name, owners, active), name)
+    taken = await _take(db, fair_share(name, owners, active), name)
+    # Last: the beats of the node would wait for a row that it has changed.
+    await db.execute(HAS_JOINED, name, incarnation)
+    return taken
 
 
 async def remove(db: Connection, silent: NodeRow, name: str, incarnation: int) -> list[ShardRow] | None:

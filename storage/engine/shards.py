@@ -107,7 +107,8 @@ def fair_share(taker: str, owners: Sequence[str | None], active: Collection[str]
     """Return the shards that a node must take, so that all active nodes have the same number of shards, give or take 1.
 
     `owners` are the owners of all shards, in their order. Free shards and those of inactive nodes are taken first, then
-    those of the nodes that have most. When each node has taken its share, none has anything more to take.
+    those of the nodes that have more than their share. The first nodes by name have one more than the others, so that
+    the shares depend on nothing but the names: when each node has taken its share once, all are right.
     """
     if taker not in active:
         return []
@@ -116,10 +117,8 @@ def fair_share(taker: str, owners: Sequence[str | None], active: Collection[str]
     for shard, owner in enumerate(owners):
         owned.get(owner, free).append(shard)
     base, extra = divmod(len(owners), len(active))
-    # The nodes that have most keep one more, so that no shard moves without need.
-    ranked = sorted(active, key=lambda name: (-len(owned[name]), name))
-    shares = {name: base + (place < extra) for place, name in enumerate(ranked)}
-    offered = free + [shard for name in ranked for shard in owned[name][shares[name] :]]
+    shares = {name: base + (place < extra) for place, name in enumerate(sorted(active))}
+    offered = free + [shard for name, share in shares.items() for shard in owned[name][share:]]
     return offered[: max(shares[taker] - len(owned[taker]), 0)]
 
 

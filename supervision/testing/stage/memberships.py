@@ -1,16 +1,13 @@
 """Nodes of a cluster without their servers: the membership of each, over one database.
 
-@simulation(seeds=20, faults=3, world=memberships)
-async def test_the_shards_of_a_dead_node_are_taken(sim: Memberships) -> None:
-    for name in "abc":
-        await sim.start(name)
-    sim.kill("a")
-    await sim.settled()
+A node here only joins, beats, and takes shards. The claims of all scenarios: the epoch of a shard never falls, and of
+the processes that believe to own a shard at most one has the epoch that PostgreSQL admits.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import trio
@@ -19,15 +16,18 @@ from ....actors.cluster.membership import Membership
 from ....storage.engine.database import Removed
 from ....storage.engine.shards import SHARDS
 from ..lockstep import LockstepDatabase
-from ..run import Eventually, Run
+from ..run import Broken, Eventually, Run
 from .postgres import sandbox
 
 LONGEST_STORM = 60.0  # virtual seconds in which all nodes have settled after the last fault
 
+EPOCHS = "SELECT array_agg(epoch ORDER BY shard) AS epochs FROM shards"
+SHARD_ROWS = "SELECT node, epoch FROM shards ORDER BY shard"
+
 
 @asynccontextmanager
 async def memberships(run: Run) -> AsyncGenerator[Memberships]:
-    """The world of a scenario about membership: an empty cluster."""
+    """The world of a scenario about membership: a cluster without nodes."""
     run.postgres = sandbox
     async with trio.open_nursery() as nursery:
         yield Memberships(run, nursery)
@@ -35,53 +35,87 @@ async def memberships(run: Run) -> AsyncGenerator[Memberships]:
 
 
 class Memberships:
-    """The nodes of a run."""
+    """The nodes of a run, by their names."""
 
     def __init__(self, run: Run, nursery: trio.Nursery) -> None:
         self.run = run
-        self.nodes: dict[str, Membership] = {}  # the running nodes
-        self.removed: list[str] = []  # nodes that the others have removed, and that have stopped
         self.database = run.database
+        self.running: dict[str, Membership] = {}
+        self.removed: list[str] = []  # nodes that have stopped because the others had removed them
         self._nursery = nursery
-        self._lives: dict[str, trio.CancelScope] = {}
+        self._tasks: dict[str, trio.Nursery] = {}
+        self._epochs = [0] * SHARDS
+        self._checked = 0  # transactions
+        run.always(self._shards_are_right, "the epochs of shards are right")
 
-    async def start(self, name: str) -> Membership:
-        """Start a process, and wait until it has taken its share of the shards. An earlier one is killed."""
+    async def start(self, name: str) -> None:
+        """Start a process, and wait until it has joined or has ended. If it runs, kill it first."""
         self.kill(name)
-        return await self._nursery.start(self._live, name, name=f"{name} node")
+        self.run.add_label(f"{name} ")
+        started = trio.Event()
+        self._nursery.start_soon(self._live, name, started, name=f"{name} node")
+        await started.wait()
+
+    def go(self, name: str, function: Callable[[], Awaitable[object]]) -> None:
+        """Start a function in a task of a running node."""
+        self._tasks[name].start_soon(function, name=f"{name} {function.__name__}")
 
     def kill(self, name: str) -> None:
-        """End a process without a word to the others."""
-        self.nodes.pop(name, None)
-        if life := self._lives.pop(name, None):
-            life.cancel("the node is killed")
+        """End a process, also if it is frozen. The others are not told."""
+        self.run.thaw(f"{name} ")
+        self.running.pop(name, None)
+        if tasks := self._tasks.pop(name, None):
+            tasks.cancel_scope.cancel("the node is killed")
 
     async def settled(self) -> None:
-        """Wait until all running nodes know each other alone, and own all shards together."""
+        """Wait until the running nodes know each other and no others, and have equal shares of the shards."""
         await Eventually(self._is_settled, "all nodes have settled", within=LONGEST_STORM).wait_until_true()
 
     def _is_settled(self) -> bool:
-        running = self.nodes.values()
-        return all(
-            {*node.members} == self.nodes.keys() - {name}
-            and all(node.owner_of(shard) in self.nodes for shard in range(SHARDS))
-            and all(node.own.owns(shard) == (node.owner_of(shard) == name) for shard in range(SHARDS))
-            for name, node in self.nodes.items()
-        ) and all(sum(node.own.owns(shard) for node in running) == 1 for shard in range(SHARDS))
+        rows = self.database.rows(SHARD_ROWS)
+        shares = Counter(row["node"] for row in rows)
+        return (
+            shares.keys() == self.running.keys()
+            and max(shares.values()) - min(shares.values()) <= 1
+            and sum(node.is_leader for node in self.running.values()) == 1
+            and all(
+                {*node.members.values()} == {other.member for other in self.running.values() if other is not node}
+                and all(node.owner_of(shard) == row["node"] for shard, row in enumerate(rows))
+                and [*node.own] == [row["epoch"] if row["node"] == name else -1 for row in rows]
+                for name, node in self.running.items()
+            )
+        )
 
-    async def _live(self, name: str, task_status: trio.TaskStatus[Membership]) -> None:
-        database = LockstepDatabase(sandbox(), self.run.faults, self.run.note, f"{name} ")
-        node = Membership(database, name)
-        with trio.CancelScope() as life:
-            self._lives[name] = life
-            await node.join()
-            self.nodes[name] = node
-            try:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(node.run, trio.Event())
-                    await node.take_share()
-                    task_status.started(node)
-            except* Removed:
-                self.removed.append(name)
-            if self.nodes.get(name) is node:
-                del self.nodes[name]
+    def _shards_are_right(self) -> None:
+        if self._checked == self.database.transactions:
+            return
+        self._checked = self.database.transactions
+        epochs = self.database.rows(EPOCHS)[0]["epochs"]
+        if any(now < before for now, before in zip(epochs, self._epochs, strict=True)):
+            raise Broken("the epoch of a shard has fallen")
+        self._epochs = epochs
+        owners = Counter(
+            shard
+            for node in self.running.values()
+            for shard, (own, epoch) in enumerate(zip(node.own, epochs, strict=True))
+            if own == epoch
+        )
+        if max(owners.values(), default=0) > 1:
+            raise Broken("two processes own a shard")
+
+    async def _live(self, name: str, started: trio.Event) -> None:
+        node = Membership(LockstepDatabase(sandbox(), self.run.faults, self.run.note, f"{name} "), name)
+        try:
+            async with trio.open_nursery() as nursery:
+                self._tasks[name] = nursery
+                await node.join()
+                self.running[name] = node
+                started.set()
+                nursery.start_soon(node.run, trio.Event())
+                await node.take_share()
+        except* Removed:
+            self.removed.append(name)
+        finally:
+            started.set()
+        if self.running.get(name) is node:
+            del self.running[name]
