@@ -11,7 +11,8 @@ compares the epoch of its shard (`storage/engine/shards.py`).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -164,7 +165,8 @@ class Membership:
         wanted = self._begun + 1
         async with self._reading:
             if self._done < wanted:
-                await self._apply(self._database.read(nodes.read, *self._own, self._version))
+                with self._leaves():
+                    await self._apply(self._database.read(nodes.read, *self._own, self._version))
 
     # Beats
 
@@ -313,10 +315,14 @@ class Membership:
 
     async def _try(self, call: Callable[[], Awaitable[object]]) -> None:
         """Call a function that is called again after the next beat."""
-        try:
+        with suppress(Unavailable, Doubtful), self._leaves():
             await call()
-        except (Unavailable, Doubtful):
-            pass
+
+    @contextmanager
+    def _leaves(self) -> Generator[None]:
+        """A node that leaves has no row in the end, and was not removed."""
+        try:
+            yield
         except Removed:
             if not self._leaving:
                 raise

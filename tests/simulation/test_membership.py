@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import trio
 
 from troupe.actors.cluster.membership import LEASE, Member, Membership
+from troupe.actors.kernel.clock import SEQUENCE_BITS, first_id_at
+from troupe.storage.engine.database import Connection
 from troupe.storage.engine.shards import SHARDS
 from troupe.supervision.testing import Budget, Fault, simulation
+from troupe.supervision.testing.run import MORNING
 from troupe.supervision.testing.stage.memberships import Memberships, memberships
 
 # A node that is away from its database for five seconds is removed. All other faults lose it a beat.
 NOT_AWAY = Budget(3, frozenset(Fault) - {Fault.AWAY})
+
+CLAIMED = """
+    INSERT INTO outbox (id, queue, kind, partition_key, payload, due_at, created_at, claimed_by, claimed_until)
+    VALUES ($1, 'main', 'files', 'files/1', '{}', $3, $3, $2, $3)
+"""
 
 
 async def start_all(sim: Memberships, names: str) -> None:
@@ -59,6 +68,7 @@ async def test_a_frozen_node_is_removed_or_goes_on(sim: Memberships) -> None:
     frozen_for = sim.run.random.choice([LEASE / 2, LEASE, 2 * LEASE, 5 * LEASE])
     sim.run.freeze(f"{name} ")
     await trio.sleep(frozen_for)
+    assert not (frozen_for > LEASE and sim.running[name].is_leader)
     sim.run.thaw(f"{name} ")
     await sim.settled()
     assert {*sim.removed} <= {name}
@@ -167,3 +177,47 @@ async def test_nodes_come_and_go(sim: Memberships) -> None:
     await sim.settled()
     sim.run.sometimes(len(sim.running) > 2, "several nodes are left")
     sim.run.sometimes(bool(sim.removed), "a node was removed")
+
+
+@simulation(seeds=10, faults=NOT_AWAY, world=memberships)
+async def test_the_claims_of_a_node_that_is_gone_are_released(sim: Memberships) -> None:
+    await start_all(sim, "abc")
+    gone, other = sim.running["a"].member.number, sim.running["b"].member.number
+    sim.database.arrange(claim, {1: gone, 2: other})
+    match sim.run.random.choice(["dies", "leaves", "starts again"]):
+        case "dies":
+            sim.kill("a")
+        case "leaves":
+            sim.go("a", sim.running["a"].leave)
+        case _:
+            await sim.start("a")
+    await trio.sleep(2 * LEASE)
+    claims = sim.database.rows("SELECT id, claimed_by IS NOT NULL AS claimed FROM outbox ORDER BY id")
+    assert [(row["id"], row["claimed"]) for row in claims] == [(1, False), (2, True)]
+
+
+async def claim(db: Connection, numbers: Mapping[int, int]) -> None:
+    """Store rows of the outbox that relays of nodes have claimed, by the numbers of the nodes."""
+    for id, number in numbers.items():
+        await db.execute(CLAIMED, id, first_id_at(MORNING) | number << SEQUENCE_BITS, MORNING)
+
+
+@simulation(seeds=10, world=memberships)
+async def test_a_refresh_shows_owners_at_once(sim: Memberships) -> None:
+    """Many calls at the same time share a read: commands are refused in a crowd when shards have moved."""
+    await start_all(sim, "a")
+    a = sim.running["a"]
+    await sim.start("b")
+    await sim.run.quiet()
+    b = sim.running["b"]
+    before = count_reads(sim)
+    async with sim.run.together() as go:
+        for _ in range(20):
+            go(a.refresh)
+    assert shares(a) == {"a": 128, "b": 128}
+    assert a.members == {"b": b.member}
+    sim.run.sometimes(count_reads(sim) - before <= 2, "calls share a read")
+
+
+def count_reads(sim: Memberships) -> int:
+    return sum(point.place == "a read" and point.fault is Fault.LOST for point in sim.run.faults.passed)

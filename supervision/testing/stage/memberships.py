@@ -1,20 +1,22 @@
 """Nodes of a cluster without their servers: the membership of each, over one database.
 
-A node here only joins, beats, and takes shards. The claims of all scenarios: the epoch of a shard never falls, and of
-the processes that believe to own a shard at most one has the epoch that PostgreSQL admits.
+A node here only joins, beats, and takes shards, and reads the rows between its beats. The claims of all scenarios: the
+epoch of a shard never falls; of the processes that believe to own a shard at most one has the epoch that PostgreSQL
+admits; no process takes a shard of its own for lost; and a process that was seen to leave never joins again.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import trio
 
-from ....actors.cluster.membership import Membership
-from ....storage.engine.database import Removed
-from ....storage.engine.shards import SHARDS
+from ....actors.cluster.membership import BEAT, Member, Membership
+from ....storage.engine.database import Removed, Unavailable
+from ....storage.engine.shards import SHARDS, Epochs
 from ..lockstep import LockstepDatabase
 from ..run import Broken, Eventually, Run
 from .postgres import sandbox
@@ -105,17 +107,53 @@ class Memberships:
 
     async def _live(self, name: str, started: trio.Event) -> None:
         node = Membership(LockstepDatabase(sandbox(), self.run.faults, self.run.note, f"{name} "), name)
+        node.own = WatchedEpochs(self, name)
+        node.observe(partial(_check_change, set[Member]()))
+        reading = trio.CancelScope()
         try:
             async with trio.open_nursery() as nursery:
                 self._tasks[name] = nursery
                 await node.join()
                 self.running[name] = node
                 started.set()
-                nursery.start_soon(node.run, trio.Event())
-                await node.take_share()
+                async with trio.open_nursery() as life:
+                    life.start_soon(node.run, trio.Event())
+                    nursery.start_soon(_read_often, node, reading)
+                    await node.take_share()
+                reading.cancel("the node has left")
         except* Removed:
             self.removed.append(name)
         finally:
             started.set()
         if self.running.get(name) is node:
             del self.running[name]
+
+
+class WatchedEpochs(Epochs):
+    """The epochs of a node, which loses no shard that PostgreSQL says it owns."""
+
+    def __init__(self, world: Memberships, name: str) -> None:
+        super().__init__({})
+        self._world = world
+        self._name = name
+
+    def lose(self, shard: int) -> None:
+        row = self._world.database.rows(SHARD_ROWS)[shard]
+        if (row["node"], row["epoch"]) == (self._name, self.entering(shard)[1]):
+            raise Broken(f"{self._name} takes its shard {shard} for lost")
+        super().lose(shard)
+
+
+def _check_change(gone: set[Member], joined: Collection[Member], left: Collection[Member]) -> None:
+    if again := gone.intersection(joined):
+        raise Broken(f"a process that has left joins again: {again}")
+    gone.update(left)
+
+
+async def _read_often(node: Membership, scope: trio.CancelScope) -> None:
+    """Read the rows at the times of beats, so that the answers of reads and of takes overlap."""
+    with scope:
+        while True:
+            with suppress(Unavailable):
+                await node.refresh()
+            await trio.sleep(BEAT)
