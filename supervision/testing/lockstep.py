@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
@@ -32,6 +33,9 @@ BEGIN = f"BEGIN; {SAVEPOINT}"
 UNDO = "ROLLBACK TO SAVEPOINT step"
 COMMIT = Statements(("release", "RELEASE"), ("savepoint", "SAVEPOINT"))
 
+# The first statement of a transaction that enters a shard, if its database has epochs.
+ENTER = "SELECT enter_shard($1::smallint, $2::bigint)"
+
 AWAY_FOR = 5.0  # virtual seconds of an injected absence
 PATIENCE = 2.0  # virtual seconds after which a caller is refused, as by the production pool
 VACUUM_EVERY = 100  # runs between two vacuums: rolled-back rows stay in the tables and would slow every later run down
@@ -46,18 +50,35 @@ class SqlConnection(Protocol):
     async def execute(self, query: str, *args: object) -> str: ...
 
 
+class OwnEpochs(Protocol):
+    """The epochs in which a node owns its shards. `ENTER` refuses all others."""
+
+    def entering(self, shard: int) -> tuple[int, int]:
+        """Return the shard and its epoch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StorageErrors:
+    """The product's exceptions.
+
+    `unavailable`: nothing was committed. `doubtful`: the connection was lost in COMMIT. `moved` returns the exception
+    for an error of PostgreSQL that says that another node owns a shard, and None for all other errors.
+    """
+
+    unavailable: type[Exception]
+    doubtful: type[Exception]
+    moved: Callable[[BaseException], Exception | None]
+
+
 class Lockstep:
     """A connection that completes each piece of work before anything else runs.
 
-    `connecting` opens it, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions: nothing was
-    committed, and the connection was lost in COMMIT.
+    `connecting` opens it, as asyncpg does.
     """
 
-    def __init__(
-        self, connecting: Coroutine[object, object, object], *, unavailable: type[Exception], doubtful: type[Exception]
-    ) -> None:
-        self.unavailable = unavailable
-        self.doubtful = doubtful
+    def __init__(self, connecting: Coroutine[object, object, object], errors: StorageErrors) -> None:
+        self.errors = errors
         self._opened = OpenedConnection(connecting, _prepare)
         self._connection = self._opened.direct
         self._runs = 0
@@ -130,8 +151,7 @@ async def _prepare(connection: Any) -> list[Any]:
 class Postgres(Protocol):
     """The part of a connection, or of several, that runs work to its end while no other task runs."""
 
-    unavailable: type[Exception]
-    doubtful: type[Exception]
+    errors: StorageErrors
     transactions: int
 
     def transact(self, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True) -> T: ...
@@ -141,10 +161,15 @@ class Postgres(Protocol):
 class LockstepDatabase:
     """The engine's Database for a simulated run, with all faults between the server and PostgreSQL.
 
-    `label` begins the names of its work in traces and fault points.
+    `label` begins the names of its work in traces and fault points. Without `epochs`, transactions enter no shard.
     """
 
-    def __init__(self, lockstep: Postgres, faults: Faults, note: Callable[[str], None], label: str = "") -> None:
+    def __init__(
+        self, lockstep: Postgres, faults: Faults, note: Callable[[str], None], label: str = "",
+        epochs: OwnEpochs | None = None,
+    ) -> None:  # fmt: skip
+        self.epochs = epochs
+        self._errors = lockstep.errors
         self._lockstep = lockstep
         self._faults = faults
         self._note = note
@@ -162,27 +187,29 @@ class LockstepDatabase:
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a transaction in a single step, with the faults that it may have."""
-        name = self._label + work_name(work)
+        return await self._with_faults(work_name(work), lambda db: work(db, *args, **kwargs))
 
-        def bound(db: SqlConnection) -> Awaitable[T]:
-            return work(db, *args, **kwargs)
-
+    async def _with_faults(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
+        name = self._label + name
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
-            raise self._lockstep.unavailable(f"{name}: connection lost before COMMIT")
+            raise self._errors.unavailable(f"{name}: connection lost before COMMIT")
         if self._faults.strikes(Fault.CONFLICT, name):
-            await self._transaction(name, bound, commit=False)
+            await self._transaction(name, work, commit=False)
         if self._faults.strikes(Fault.DOUBT_UNDONE, name):
-            await self._transaction(name, bound, commit=False)
-            raise self._lockstep.doubtful(f"{name}: connection lost in COMMIT")
+            await self._transaction(name, work, commit=False)
+            raise self._errors.doubtful(f"{name}: connection lost in COMMIT")
         try:
-            value = await self._transaction(name, bound)
+            value = await self._transaction(name, work)
         except Exception as error:
-            self._note(f"has undone: {name}: {type(error).__name__}")
+            moved = self._errors.moved(error)
+            self._note(f"has undone: {name}: {type(moved or error).__name__}")
+            if moved is not None:
+                raise moved from error
             raise
         self._note(f"has committed: {name}")
         if self._faults.strikes(Fault.DOUBT_DONE, name):
-            raise self._lockstep.doubtful(f"{name}: connection lost in COMMIT")
+            raise self._errors.doubtful(f"{name}: connection lost in COMMIT")
         await trio.lowlevel.cancel_shielded_checkpoint()
         return value
 
@@ -190,12 +217,26 @@ class LockstepDatabase:
         self, shard: int, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /,
         *args: P.args, **kwargs: P.kwargs,
     ) -> T:  # fmt: skip
-        """Run a transaction in a single step. The simulated server owns all shards, so it need not enter any."""
-        return await self.transact(work, *args, **kwargs)
+        """Run a transaction that enters a shard, if the database has epochs, in a single step.
+
+        The epoch is that of the moment when the first try begins, as in the production pool.
+        """
+        epochs = self.epochs
+        if epochs is None:
+            return await self.transact(work, *args, **kwargs)
+        entered: list[tuple[int, int]] = []
+
+        async def enter(db: SqlConnection) -> T:
+            if not entered:
+                entered.append(epochs.entering(shard))
+            await db.fetchval(ENTER, *entered[0])
+            return await work(db, *args, **kwargs)
+
+        return await self._with_faults(work_name(work), enter)
 
     def entering(self, shard: int) -> tuple[int, int]:
-        """Return the shard and the epoch of the rows that a run begins with."""
-        return shard, 0
+        """Return the shard and its epoch: without `epochs`, that of the rows that a run begins with."""
+        return (shard, 0) if self.epochs is None else self.epochs.entering(shard)
 
     async def transact_alone(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
@@ -210,7 +251,7 @@ class LockstepDatabase:
         name = self._label + work_name(work)
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
-            raise self._lockstep.unavailable(f"{name}: connection lost")
+            raise self._errors.unavailable(f"{name}: connection lost")
         value = await self._reading(name, lambda db: work(db, *args, **kwargs))
         self._note(f"has read: {name}")
         await trio.lowlevel.cancel_shielded_checkpoint()
@@ -251,7 +292,7 @@ class LockstepDatabase:
         if now < self._back_at:
             await trio.sleep(min(self._back_at - now, PATIENCE))
         if trio.current_time() < self._back_at:
-            raise self._lockstep.unavailable(f"{name}: the database is away")
+            raise self._errors.unavailable(f"{name}: the database is away")
 
     async def _transaction(
         self, name: str, work: Callable[[SqlConnection], Awaitable[T]], *, commit: bool = True

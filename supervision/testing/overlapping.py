@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import TypeVar
@@ -25,11 +25,11 @@ import trio
 
 from .direct_connection import OpenedConnection, at_once
 from .faults import Faults
-from .lockstep import LockstepDatabase, SqlConnection
+from .lockstep import LockstepDatabase, OwnEpochs, SqlConnection, StorageErrors
 
 T = TypeVar("T")
 
-SESSIONS = 5  # that work at the same time, as connections of a small pool
+SESSIONS = 5  # of each database that work at the same time, as connections of a small pool
 TRIES = 3  # of a transaction that another one has pushed aside, as in the production pool
 RETRIABLE = {"40001", "40P01"}  # serialization failures and deadlocks
 CANCELED = "57014"
@@ -87,6 +87,8 @@ class SteppedSession:
         try:
             yield
         except Exception as error:
+            if self.owner is not None and self.owner.is_cut:
+                raise Cut("the process was killed") from error
             was_victim, self._is_victim = self._is_victim, False
             if was_victim and getattr(error, "sqlstate", None) == CANCELED:
                 raise Victim("deadlock detected") from error
@@ -99,6 +101,13 @@ class SteppedSession:
         if not has_answer:
             self._signal(signal.SIGSTOP)
         return has_answer
+
+    def end(self) -> None:
+        """Cancel the statement, which waits for a lock, and wait for its answer."""
+        self._sessions.cancel(self)
+        self._signal(signal.SIGCONT)
+        while not self._opened.socket.has_answer(LOOK):
+            pass
 
     def close(self) -> None:
         self._signal(signal.SIGCONT)
@@ -165,29 +174,48 @@ async def nothing(connection: SqlConnection) -> None:
     """Prepare nothing."""
 
 
+class SessionPool:
+    """The sessions of a process."""
+
+    def __init__(self, sessions: Sequence[SteppedSession]) -> None:
+        self._free = deque(sessions)
+        self._waiting: deque[trio.lowlevel.Task] = deque()
+
+    @asynccontextmanager
+    async def lent(self, owner: OverlappingDatabase) -> AsyncGenerator[SteppedSession]:
+        """A session for one piece of work. Callers wait in their order."""
+        while not self._free:
+            self._waiting.append(trio.lowlevel.current_task())
+            await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
+        session = self._free.popleft()
+        session.owner = owner
+        try:
+            yield session
+        finally:
+            session.owner = None
+            self._free.append(session)
+            if self._waiting:
+                trio.lowlevel.reschedule(self._waiting.popleft())
+
+
 class Sessions:
     """The sessions on one database, and a session beside them that sees which session waits for which.
 
-    `connecting` opens a connection, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions.
+    `connecting` opens a connection, as asyncpg does. Each process of a run has sessions of its own.
     """
 
-    def __init__(
-        self, connecting: Connecting, *, unavailable: type[Exception], doubtful: type[Exception], size: int = SESSIONS
-    ) -> None:
-        self.unavailable = unavailable
-        self.doubtful = doubtful
+    def __init__(self, connecting: Connecting, errors: StorageErrors) -> None:
+        self.errors = errors
         self.transactions = 0  # so far that may have changed rows
         self.waits = 0  # of statements for locks, in this run
         self.circles = 0  # of waits that were broken, in this run
         self._opened = OpenedConnection(connecting(), nothing)
         self._observer = self._opened.direct
-        self._sessions = [
-            SteppedSession(self, OpenedConnection(connecting(), search_no_deadlocks)) for _ in range(size)
-        ]
-        self._free = deque(self._sessions)
+        self._connecting = connecting
+        self._sessions: list[SteppedSession] = []
+        self._taken = 0  # sessions, in this run
         # The tasks of sessions whose statements wait for locks, in the order in which they began to wait.
         self._parked: dict[SteppedSession, trio.lowlevel.Task] = {}
-        self._waiting: deque[trio.lowlevel.Task] = deque()
         self._seeds = self._find_seeds()
 
     # A run
@@ -197,9 +225,15 @@ class Sessions:
         """A simulated run, which begins with the rows of a new server."""
         self._reset()
         self.waits = self.circles = 0
-        self._free = deque(self._sessions)
-        self._waiting.clear()
+        self._taken = 0
         yield
+
+    def open_pool(self) -> SessionPool:
+        """Return the sessions of a further process of this run."""
+        begin, self._taken = self._taken, self._taken + SESSIONS
+        while len(self._sessions) < self._taken:
+            self._sessions.append(SteppedSession(self, OpenedConnection(self._connecting(), search_no_deadlocks)))
+        return SessionPool(self._sessions[begin : self._taken])
 
     def _find_seeds(self) -> dict[str, str]:
         """Copy the rows of a new server. Return the columns of each table that has some."""
@@ -255,22 +289,6 @@ class Sessions:
 
     # Sessions
 
-    @asynccontextmanager
-    async def lent(self, owner: OverlappingDatabase) -> AsyncGenerator[SteppedSession]:
-        """A session for one piece of work. Callers wait in their order."""
-        while not self._free:
-            self._waiting.append(trio.lowlevel.current_task())
-            await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
-        session = self._free.popleft()
-        session.owner = owner
-        try:
-            yield session
-        finally:
-            session.owner = None
-            self._free.append(session)
-            if self._waiting:
-                trio.lowlevel.reschedule(self._waiting.popleft())
-
     async def transaction(
         self, session: SteppedSession, *, work: Callable[[SqlConnection], Awaitable[T]], commit: bool
     ) -> T:  # fmt: skip
@@ -293,6 +311,12 @@ class Sessions:
         """Wait until the session's statement, which waits for a lock, has an answer."""
         self._parked[session] = trio.lowlevel.current_task()
         await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
+
+    def end_waits(self, owner: OverlappingDatabase) -> None:
+        """End the statements of a process that wait for locks."""
+        for session in [session for session in self._parked if session.owner is owner]:
+            session.end()
+            trio.lowlevel.reschedule(self._parked.pop(session))
 
     def _go_on(self) -> None:
         """Let parked statements go on that have got their locks."""
@@ -331,9 +355,13 @@ class Sessions:
 class OverlappingDatabase(LockstepDatabase):
     """The engine's Database for a simulated run, with transactions that overlap, and the faults of LockstepDatabase."""
 
-    def __init__(self, sessions: Sessions, faults: Faults, note: Callable[[str], None], label: str = "") -> None:
-        super().__init__(sessions, faults, note, label)
+    def __init__(
+        self, sessions: Sessions, faults: Faults, note: Callable[[str], None], label: str = "",
+        epochs: OwnEpochs | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(sessions, faults, note, label, epochs)
         self._sessions = sessions
+        self._pool = sessions.open_pool()
         self.is_cut = False
 
     @property
@@ -349,6 +377,7 @@ class OverlappingDatabase(LockstepDatabase):
     def cut(self) -> None:
         """End all work, as the death of the process does. What is committed stays."""
         self.is_cut = True
+        self._sessions.end_waits(self)
 
     def restore(self) -> None:
         """Take the work of the next process."""
@@ -374,9 +403,9 @@ class OverlappingDatabase(LockstepDatabase):
         """Run work on a session. It is not cancelled, as in the production pool: callers must know how it has ended."""
         found: list[T] = []
         with trio.CancelScope(shield=True):
-            async with self._sessions.lent(self) as session:
+            async with self._pool.lent(self) as session:
                 try:
                     found.append(await work(session))
                 except Cut as cut:
-                    raise self._sessions.unavailable(f"{name}: {cut}") from cut
+                    raise self._errors.unavailable(f"{name}: {cut}") from cut
         return found[0]

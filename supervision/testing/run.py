@@ -22,12 +22,13 @@ import trio
 from trio.testing import MockClock
 
 from .faults import Faults, Plan
-from .lockstep import Lockstep, LockstepDatabase
+from .lockstep import Lockstep, LockstepDatabase, OwnEpochs
 from .overlapping import OverlappingDatabase, Sessions
 from .scheduler import Outside, Scheduler
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+P = TypeVar("P", Lockstep, Sessions)
 
 
 class Go(Protocol):
@@ -58,6 +59,7 @@ class Run:
         self._sometimes = sometimes
         self._eventually: list[Eventually] = []
         self._open = ExitStack()
+        self._databases: list[object] = []  # that are open
 
     # The functions for the actor runtime
 
@@ -72,19 +74,32 @@ class Run:
             raise LookupError("this world has no database: its `run.postgres` is not set")
         return self.open_database(self.postgres)
 
-    def open_database(self, postgres: Callable[[], Lockstep], label: str = "") -> LockstepDatabase:
-        """Return a database of its own, for a world with several. `label` begins its names in traces and faults."""
-        with Outside():
-            lockstep = postgres()
-        self._open.enter_context(lockstep.run())
-        return LockstepDatabase(lockstep, self.faults, self._scheduler.note, label)
+    def open_database(
+        self, postgres: Callable[[], Lockstep], label: str = "", epochs: OwnEpochs | None = None
+    ) -> LockstepDatabase:  # fmt: skip
+        """Return the database of a process, for a world with several. `label` begins its names in traces and faults.
 
-    def open_overlapping(self, postgres: Callable[[], Sessions], label: str = "") -> OverlappingDatabase:
-        """Return a database whose transactions overlap."""
+        Processes with the same `postgres` have the same rows.
+        """
+        lockstep = self._opened(postgres)
+        return LockstepDatabase(lockstep, self.faults, self._scheduler.note, label, epochs)
+
+    def open_overlapping(
+        self, postgres: Callable[[], Sessions], label: str = "", epochs: OwnEpochs | None = None
+    ) -> OverlappingDatabase:
+        """Return the database of a process, with transactions that overlap, also with those of other processes."""
         with Outside():
-            sessions = postgres()
-        self._open.enter_context(sessions.run())
-        return OverlappingDatabase(sessions, self.faults, self._scheduler.note, label)
+            sessions = self._opened(postgres)
+            return OverlappingDatabase(sessions, self.faults, self._scheduler.note, label, epochs)
+
+    def _opened(self, postgres: Callable[[], P]) -> P:
+        """Return a PostgreSQL in its state at the beginning of the run."""
+        with Outside():
+            found = postgres()
+        if found not in self._databases:
+            self._open.enter_context(found.run())
+            self._databases.append(found)
+        return found
 
     # Nodes: the tasks whose names begin with the same label
 

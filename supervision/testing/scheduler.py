@@ -134,7 +134,7 @@ class Scheduler(trio.abc.Instrument):
         """
         if label not in self._labels:
             raise LookupError(f"{label!r} is no label of tasks")
-        if not self.scope.cancel_called and label not in self._frozen:
+        if label not in self._frozen:
             self._frozen.add(label)
             self.note("is frozen", label.strip())
 

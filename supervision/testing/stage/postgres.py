@@ -26,14 +26,16 @@ from ....storage import outbox
 from ....storage.engine.connect import connect
 from ....storage.engine.database import Connection, Doubtful, Entering, Unavailable
 from ....storage.engine.embedded import enter
+from ....storage.engine.shards import moved
 from ....storage.engine.term import upgrade
 from ....storage.outbox import DueEffect
-from ..lockstep import Lockstep, LockstepDatabase
+from ..lockstep import Lockstep, LockstepDatabase, StorageErrors
 from ..overlapping import Sessions
 from ..run import Run
 
 SECOND = "second"  # the name of the second database
 OVERLAPPING = "overlapping"
+ERRORS = StorageErrors(unavailable=Unavailable, doubtful=Doubtful, moved=moved)
 DEADLINE = 60.0  # seconds of real time: a statement that hangs must not hang the test
 
 
@@ -61,10 +63,7 @@ def overlapping_sessions() -> Sessions:
     sandbox().block(_create(dsn, OVERLAPPING))
     own = urlunsplit(urlsplit(dsn)._replace(path=f"/{OVERLAPPING}"))
     upgrade(own)
-    sessions = Sessions(
-        lambda: connect(own, application_name="simulation", deadline=DEADLINE),
-        unavailable=Unavailable, doubtful=Doubtful,
-    )  # fmt: skip
+    sessions = Sessions(lambda: connect(own, application_name="simulation", deadline=DEADLINE), ERRORS)
     atexit.register(sessions.close)
     return sessions
 
@@ -83,7 +82,7 @@ def _server_dsn() -> str:
 
 def _lockstep(dsn: str) -> Lockstep:
     connecting = connect(dsn, application_name="simulation", deadline=DEADLINE)
-    lockstep = Lockstep(connecting, unavailable=Unavailable, doubtful=Doubtful)
+    lockstep = Lockstep(connecting, ERRORS)
     atexit.register(lockstep.close)
     return lockstep
 
