@@ -61,6 +61,10 @@ class Run:
         self._open = ExitStack()
         self._databases: list[object] = []  # that are open
 
+    def clock_of(self, offset: float) -> VirtualClock:
+        """Return the clock of a machine whose time of day is ahead of `clock` by so many seconds, or behind."""
+        return VirtualClock(self._scheduler.clock, offset)
+
     # The functions for the actor runtime
 
     def chooser(self, pause: str) -> Callable[[Sequence[str]], int]:
@@ -231,13 +235,17 @@ MORNING = datetime(2026, 5, 4, 8, tzinfo=UTC)
 
 
 class VirtualClock:
-    """The kernel's Clock on Trio's mock time, so that rows and deadlines agree on the time."""
+    """The kernel's Clock on Trio's mock time, so that rows and deadlines agree on the time.
 
-    def __init__(self, clock: MockClock) -> None:
+    The time of day is ahead by `offset` seconds. Durations are those of Trio's clock.
+    """
+
+    def __init__(self, clock: MockClock, offset: float = 0.0) -> None:
         self._clock = clock
+        self._offset = offset
 
     def now(self) -> datetime:
-        return MORNING + timedelta(seconds=self._clock.current_time())
+        return MORNING + timedelta(seconds=self._clock.current_time() + self._offset)
 
     def monotonic(self) -> float:
         return self._clock.current_time()

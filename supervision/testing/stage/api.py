@@ -39,7 +39,7 @@ from ....http.streaming.session import StreamSession
 from ....storage.files import Folder
 from ...children.actor_system import ActorSystem
 from ..lockstep import LockstepDatabase
-from ..run import Run
+from ..run import VirtualClock
 
 ROOM = 256  # frames that may wait for a client
 
@@ -74,7 +74,7 @@ class SimulatedApi:
     """The API of a server process."""
 
     def __init__(
-        self, run: Run, database: LockstepDatabase, actors: ActorSystem, outgoing: OutgoingClient,
+        self, clock: VirtualClock, database: LockstepDatabase, actors: ActorSystem, outgoing: OutgoingClient,
         federation: Federation, record: Record,
     ) -> None:  # fmt: skip
         runtime = actors.runtime
@@ -82,13 +82,13 @@ class SimulatedApi:
         settings = Settings(domain=actors.actor_context.local_domain, rate_limits=False, data=folder)
         numbers = count(1)
         self.http_context = HttpContext(
-            settings=settings, database=database, runtime=runtime, clock=run.clock,
+            settings=settings, database=database, runtime=runtime, clock=clock,
             ids=actors.actor_context.ids,
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
             accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts, viewers=actors.viewers,
             withdrawals=actors.withdrawals, blocks=actors.blocks,
             media=MediaProcessor(
-                database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
+                database, runtime, clock, record, actors.outbox, Folder(folder, settings.node),
                 actors.actor_context.others, key=lambda: f"{next(numbers)}",
             ),
             mail_servers=_no_answer,

@@ -88,7 +88,7 @@ class Person:
     def has_followed(self, other: Person) -> None:
         """Store a follow before the scenario begins."""
         follow = StoredFollow(self.server.new_id(), self.id, other.id)
-        self.server.database.arrange(follows.insert_follow, follow, self.server.run.clock.now())
+        self.server.database.arrange(follows.insert_follow, follow, self.server.clock.now())
 
     async def follow(self, other: Person) -> None:
         await self.insist(Follow(other.id))

@@ -83,7 +83,7 @@ class ServerPlace:
     """The properties by which a server differs from the others of its run.
 
     `label` begins the names of its tasks, so that they can be frozen, and its names in traces and fault points. `node`
-    is the node of its ids.
+    is the node of its ids. Its time of day is ahead of the run's by `clock_offset` seconds.
     """
 
     domain: str
@@ -92,6 +92,7 @@ class ServerPlace:
     node: int = 0
     tally_delay: float = 180.0  # seconds until votes are sent to other servers
     network: Network | None = None  # to other servers; if None, the scenario gives their answers
+    clock_offset: float = 0.0
 
 
 class SimulatedServer:
@@ -105,6 +106,7 @@ class SimulatedServer:
         place = place or ServerPlace(DOMAIN, run.database)
         self.run = run
         self.place = place
+        self.clock = run.clock_of(place.clock_offset)
         self.database = place.database
         self.base_url = f"https://{place.domain}"
         self.mails: list[Letter] = []  # that arrived, in order
@@ -124,7 +126,7 @@ class SimulatedServer:
         self._has_loaders = loaders
         self._nursery = nursery
         self._idle = idle
-        self._ids = Ids(run.clock, place.node)
+        self._ids = Ids(self.clock, place.node)
         self._streams: list[Stream] = []
         if place.label:
             run.add_label(place.label)
@@ -133,17 +135,17 @@ class SimulatedServer:
     def _build(self) -> None:
         """Make a process as the tree does, with an empty memory."""
         run, domain = self.run, self.place.domain
-        parking = Parking(self.database, run.clock, self._ids)
+        parking = Parking(self.database, self.clock, self._ids)
         self.runtime = runtime_class(run.seed)(
             record=self.record, chance=run.random.random, choose=run.chooser(PAUSE), observe=self._observe,
             on_park=parking.park, unavailable=(Unavailable,),
         )  # fmt: skip
         post = MailSender(
-            self.database, run.clock, Letterhead(Sender(f"noreply@{domain}", "Troupe"), self.base_url), self._carry,
+            self.database, self.clock, Letterhead(Sender(f"noreply@{domain}", "Troupe"), self.base_url), self._carry,
             secret=self._secret,
         )  # fmt: skip
         self.actors = ActorSystem(
-            RememberedLooks(self.database), self.runtime, run.clock, self._ids, self.record,
+            RememberedLooks(self.database), self.runtime, self.clock, self._ids, self.record,
             base_url=self.base_url, local_domain=domain, idle=self._idle, chance=run.random.random,
             tally_delay=self.place.tally_delay,
         )  # fmt: skip
@@ -183,7 +185,7 @@ class SimulatedServer:
         shared = self.actors.actor_context
         others = StoredOnly(shared)
         context = InboxContext(shared, self.runtime, shared.names, others, others)
-        return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch, shared.quotas))
+        return Inbox(context, KeyDirectory(self.database, self.clock, others.fetch, shared.quotas))
 
     async def receive(self, activity: JsonObject, recipient: str | None = None) -> None:
         """Take an activity whose signature holds, as an inbox does: a user's own inbox, or the shared inbox.
@@ -193,10 +195,10 @@ class SimulatedServer:
         """
         body = ReceivedActivity(activity["actor"], orjson.dumps(activity).decode(), recipient)
         self._received += 1
-        signed_at = self.run.clock.now() + timedelta(microseconds=self._received)
+        signed_at = self.clock.now() + timedelta(microseconds=self._received)
 
         async def store() -> None:
-            outbox, now = self.actors.outbox, self.run.clock.now()
+            outbox, now = self.actors.outbox, self.clock.now()
             await self.database.transact(take_up, outbox, body, signed_at, now, NOWHERE)
             outbox.wake(INBOX)
 
@@ -210,7 +212,9 @@ class SimulatedServer:
     def api(self) -> SimulatedApi:
         """The API of the running process, made at the first use."""
         if self._api is None:
-            self._api = SimulatedApi(self.run, self.database, self.actors, self.outgoing, self.federation, self.record)
+            self._api = SimulatedApi(
+                self.clock, self.database, self.actors, self.outgoing, self.federation, self.record
+            )
         return self._api
 
     def _observe(self, address: object, message: object, when: Literal["before", "after"]) -> None:

@@ -112,12 +112,12 @@ class Simulation(SimulatedServer):
     async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
         """Return several persons with fresh accounts, which exist before the scenario begins."""
         people = [Person(self, self.new_id(), name) for name in names]
-        self.database.arrange(_settle_in, people, self.base_url, self.run.clock.now(), locked=locked)
+        self.database.arrange(_settle_in, people, self.base_url, self.clock.now(), locked=locked)
         return people
 
     def sign_in(self, people: Sequence[Person]) -> None:
         """Give people tokens for the API. `token_of` returns them."""
-        self.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
+        self.database.arrange(sign_in, people, self.new_id, self.clock.now())
 
     async def public_page(self) -> list[int]:
         """Return the local timeline as a visitor without an account sees it, newest first."""
@@ -160,7 +160,7 @@ class Simulation(SimulatedServer):
         """Check that no effect is overdue. An effect for later (a status, the end of a mute) may wait for its time."""
         # Without the time, so that the answer is remembered while time passes.
         first = self.database.rows("SELECT min(due_at) AS due_at FROM outbox")[0]["due_at"]
-        return first is None or first > self.run.clock.now()
+        return first is None or first > self.clock.now()
 
     def _all_is_published(self) -> bool:
         return self._effects_have_run() and all(stream.open for stream in self._streams)

@@ -99,7 +99,7 @@ class TwoServers:
         if person not in self._known:
             there = self.other(person)
             self._known[person] = Person(there, there.new_id(), person.name)
-            terms = (self._known[person].id, person.name, person.server.place.domain, self.run.clock.now())
+            terms = (self._known[person].id, person.name, person.server.place.domain, there.clock.now())
             there.database.arrange(_introduce, *terms)
         return self._known[person]
 
@@ -109,7 +109,7 @@ class TwoServers:
         pairs = ((follower, self.known(followed)), (self.known(follower), followed))
         for source, target in pairs:
             terms = FollowTerms(source.server.new_id(), source.id, target.id, uri=uri)
-            source.server.database.arrange(follows.insert_follow, terms, self.run.clock.now())
+            source.server.database.arrange(follows.insert_follow, terms, source.server.clock.now())
 
     async def find(self, person: Person) -> Person:
         """Return a person as the other server finds them by their handle, as a search does it."""
