@@ -13,7 +13,8 @@ from troupe.supervision.testing import Budget, Run
 from troupe.supervision.testing.faults import never
 from troupe.supervision.testing.run import MORNING
 from troupe.supervision.testing.series import PlayedSeed, Series
-from troupe.supervision.testing.stage import Simulation, sandbox, stage
+from troupe.supervision.testing.stage import Dropped, Simulation, sandbox, stage, token_of
+from troupe.supervision.testing.stage.api import SimulatedReply
 from troupe.supervision.testing.stage.server import DOMAIN, ServerPlace
 
 OFFSET = 3600.0
@@ -104,6 +105,64 @@ def test_a_frozen_server_can_be_killed_and_started_again() -> None:
         assert await ada.home() == ada.published
 
     play(scenario)
+
+
+def test_a_frozen_server_answers_no_request_before_it_is_thawed() -> None:
+    async def scenario(sim: Simulation) -> None:
+        (ada,) = await sim.people("ada")
+        sim.sign_in([ada])
+        answers: list[tuple[float, int]] = []
+
+        def request() -> Awaitable[SimulatedReply]:
+            return sim.api.send("GET", "/api/v1/accounts/verify_credentials", token_of(ada))
+
+        async def ask() -> None:
+            reply = await sim.serve(request)
+            answers.append((trio.current_time(), reply.status))
+
+        async with sim.together() as go:
+            sim.run.freeze("n1 ")
+            go(ask)
+            with trio.move_on_after(1) as patience:
+                await ask()
+            assert patience.cancelled_caught
+            await trio.sleep(4)
+            assert answers == []
+            sim.run.thaw("n1 ")
+        assert answers == [(5.0, 200)]
+        with pytest.raises(KeyError):
+            await sim.serve(fail)
+
+    async def fail() -> None:
+        raise KeyError
+
+    for seed in range(5):
+        play(scenario, seed=seed)
+
+
+def test_a_request_to_a_server_that_is_killed_is_dropped() -> None:
+    async def scenario(sim: Simulation) -> None:
+        dropped: list[float] = []
+
+        async def ask() -> None:
+            with pytest.raises(Dropped):
+                await sim.serve(trio.sleep_forever)
+            dropped.append(trio.current_time())
+
+        async with sim.together() as go:
+            go(ask)
+            await trio.sleep(1)
+            sim.run.freeze("n1 ")
+            go(ask)
+            await trio.sleep(1)
+            await sim.kill()
+            await sim.run.quiet()
+            assert dropped == [2.0, 2.0]
+            await ask()
+        await sim.start()
+
+    for seed in range(5):
+        play(scenario, seed=seed)
 
 
 @pytest.mark.parametrize("overlapping", [False, True])

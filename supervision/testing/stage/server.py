@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import orjson
 import trio
+from outcome import Error, Outcome, Value
 
 from ....actors.activitypub.vocabulary import host_of
 from ....actors.deliveries.sender import ClientPost, DeliveryReply, OnGone, Post
@@ -40,12 +41,14 @@ from ...supervisor import Child, Supervisor
 from ..faults import Fault
 from ..lockstep import LockstepDatabase
 from ..run import Run
-from .api import SimulatedApi, a_key, nowhere
+from .api import Dropped, SimulatedApi, a_key, nowhere
 from .network import Network, StoredOnly
 from .patience import insist
 from .postgres import RememberedLooks, sandbox
 from .runtime import runtime_class
 from .stream import Stream
+
+T = TypeVar("T")
 
 DOMAIN = "troupe.test"
 SMTP = "smtp"
@@ -128,6 +131,7 @@ class SimulatedServer:
         self._idle = idle
         self._ids = Ids(self.clock, place.node)
         self._streams: list[Stream] = []
+        self._requests: dict[trio.CancelScope, None] = {}  # in the order of their start
         if place.label:
             run.add_label(place.label)
         self._build()
@@ -249,6 +253,8 @@ class SimulatedServer:
         self.run.thaw(self.place.label)  # a frozen process ends too
         if self._api is not None:
             self._api.hang_up()
+        for request in self._requests:
+            request.cancel("the server was killed")
         self.database.cut()
         self._life.cancel()
         await self._stopped.wait()
@@ -268,6 +274,36 @@ class SimulatedServer:
         return self.actors.outbox.late
 
     # For its clients
+
+    async def serve(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work of a request in a task of the server: a server that is frozen does not answer.
+
+        Raises Dropped if the server is killed meanwhile, or does not run. The work is cancelled with its client.
+        """
+        if not self.running.is_set():
+            raise Dropped
+        ended = trio.Event()
+        answers: list[Outcome[T]] = []
+        life = trio.CancelScope()
+
+        async def request() -> None:
+            with life:
+                try:
+                    answers.append(Value(await work()))
+                except Exception as error:
+                    answers.append(Error(error))
+            del self._requests[life]
+            ended.set()
+
+        self._requests[life] = None
+        self._nursery.start_soon(request, name=f"{self.place.label}request")
+        try:
+            await ended.wait()
+        finally:
+            life.cancel("the client has gone")
+        if not answers:
+            raise Dropped
+        return answers[0].unwrap()
 
     async def open_stream(self, stream: Stream) -> Stream:
         self._streams.append(stream)
