@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 import trio
 
+from troupe.actors.kernel import Ids
 from troupe.supervision.testing import Budget, Run
 from troupe.supervision.testing.faults import never
 from troupe.supervision.testing.run import MORNING
@@ -64,6 +65,7 @@ def test_everything_of_a_server_has_its_clock() -> None:
         await sim.calm()
         assert await bob.home() == [published]
         assert sim.clock.now() - sim.run.clock.now() == timedelta(seconds=OFFSET)
+        assert Ids(sim.run.clock_of(OFFSET - 60)).next() < published < Ids(sim.run.clock_of(OFFSET + 60)).next()
         assert sim.api.http_context.clock.now() == sim.clock.now()
         for table in ("statuses", "accounts", "follows", "access_tokens"):
             rows = sim.database.rows(f"SELECT created_at FROM {table}")
@@ -120,9 +122,14 @@ def test_a_frozen_server_answers_no_request_before_it_is_thawed() -> None:
             reply = await sim.serve(request)
             answers.append((trio.current_time(), reply.status))
 
+        async def from_memory() -> None:
+            at = await sim.serve(look)
+            assert at == trio.current_time() == 5.0
+
         async with sim.together() as go:
             sim.run.freeze("n1 ")
             go(ask)
+            go(from_memory)
             with trio.move_on_after(1) as patience:
                 await ask()
             assert patience.cancelled_caught
@@ -135,6 +142,9 @@ def test_a_frozen_server_answers_no_request_before_it_is_thawed() -> None:
 
     async def fail() -> None:
         raise KeyError
+
+    async def look() -> float:
+        return trio.current_time()
 
     for seed in range(5):
         play(scenario, seed=seed)
