@@ -40,8 +40,8 @@ def _missed_fields(missed: Missed) -> Mapping[str, object]:
         for entry in missed.events
     ]
     return {
-        "position": missed.position, "published": missed.published, "open": sorted(missed.open),
-        "complete": missed.complete, "events": events,
+        "position": missed.position, "newest": missed.newest, "published": missed.published,
+        "unlogged": sorted(missed.unlogged), "complete": missed.complete, "events": events,
     }  # fmt: skip
 
 
@@ -49,8 +49,10 @@ def _missed(fields: JsonObject) -> Missed:
     events = [
         MissedEvent(row["key"], row["position"], of_row(STREAMED[row["of"]], row["with"])) for row in fields["events"]
     ]
-    open = frozenset[int](fields["open"])
-    return Missed(fields["position"], fields["published"], open, tuple(events), fields["complete"])
+    unlogged = frozenset[int](fields["unlogged"])
+    return Missed(
+        fields["position"], fields["newest"], fields["published"], unlogged, tuple(events), fields["complete"]
+    )  # fmt: skip
 
 
 # By the class of the message. `Any` is the class of its answer: the type of a dict can't express that.

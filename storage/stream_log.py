@@ -10,17 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection
+from .engine.database import Connection, Fenced
 from .engine.json_values import JsonObject
 
 # Replaces outbox rows that were published. $3 are the kinds that streams show; rows of other kinds are only deleted.
+#
+# A node of a cluster that was removed must write nothing: the others have passed its positions. So this locks its row
+# against the removal, or waits for it and finds none. $4 is null if the node is alone.
 LOG_PUBLISHED = """
-    WITH published AS (
-        DELETE FROM outbox USING unnest($1::bigint[], $2::bigint[]) AS done (id, position) WHERE outbox.id = done.id
+    WITH writer AS MATERIALIZED (
+        SELECT FROM nodes WHERE incarnation = $4::bigint FOR KEY SHARE
+    ), published AS (
+        DELETE FROM outbox USING unnest($1::bigint[], $2::bigint[]) AS done (id, position)
+        WHERE outbox.id = done.id AND ($4::bigint IS NULL OR EXISTS (SELECT FROM writer))
         RETURNING done.position, outbox.kind, outbox.payload
+    ), logged AS (
+        INSERT INTO stream_log (id, kind, payload)
+        SELECT position, kind, payload FROM published WHERE kind = ANY($3::text[])
     )
-    INSERT INTO stream_log (id, kind, payload)
-    SELECT position, kind, payload FROM published WHERE kind = ANY($3::text[])
+    SELECT $4::bigint IS NULL OR EXISTS (SELECT FROM writer)
 """
 
 # Also changes that are committed and not published yet. One statement, because a publication moves rows from `outbox`
@@ -32,6 +40,8 @@ AFTER = """
     ORDER BY position NULLS LAST LIMIT $4
 """
 
+LAST_POSITION = "SELECT coalesce(max(id), 0) FROM stream_log"
+
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
@@ -42,9 +52,20 @@ class LoggedChange:
     payload: JsonObject
 
 
-async def log_published(db: Connection, positions: Mapping[int, int], kinds: Sequence[str]) -> None:
-    """Delete published outbox rows, and log the rows of these kinds. `positions` are by the ids of the rows."""
-    await db.execute(LOG_PUBLISHED, list(positions), list(positions.values()), kinds)
+async def log_published(
+    db: Connection, positions: Mapping[int, int], kinds: Sequence[str], incarnation: int | None
+) -> None:
+    """Delete published outbox rows, and log the rows of these kinds. `positions` are by the ids of the rows.
+
+    Raises Fenced if the other nodes of a cluster have removed this node, which has the incarnation.
+    """
+    if not await db.fetchval(LOG_PUBLISHED, list(positions), list(positions.values()), kinds, incarnation):
+        raise Fenced("the other nodes of the cluster have removed this node: start it again")
+
+
+async def last_position(db: Connection) -> int:
+    """Return the last position in the log; 0 if it is empty."""
+    return await db.fetchval(LAST_POSITION)
 
 
 async def after(db: Connection, position: int, kinds: Sequence[str], now: datetime, limit: int) -> list[LoggedChange]:

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import trio
 
-from .resumption import UNPUBLISHED, Progress, Publication, Subjects
+from .resumption import UNPUBLISHED, FeedProgress, Publication, Subjects
 
 # How many events a feed keeps for clients that read slowly.
 HELD = 4096
@@ -107,7 +107,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._log: list[Logged] = []
-        self._progress = Progress()
+        self._progress = FeedProgress()
         self._first = 0  # the position of the log's first event
         self._end = 0  # the position up to which subscribers may read: the head at the end of the last turn
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing

@@ -16,14 +16,18 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
 from .clock import instant_of_id
 
-# The most keys in an id. Older keys are left out: after a crash their events may be shown again.
+# The most keys in an id. Older keys are left out: after an interruption their events may be shown again. A feed with
+# more than 200 events in the time until its events are in the log, and other nodes have told it, needs more keys.
 MOST_KEYS = 200
+# A key in place of the keys that are left out. It tells that the client knows further events: without it, the deletion
+# of a status whose key is left out would be taken for that of a status which the client was never shown.
+LEFT_OUT = "0"
 # An event without a publication is assumed to be in the log when so many later publications are in it.
 UNPUBLISHED_FOR = 1000
 LONGEST_ID = 8192  # characters: clients send ids back, and may send anything
@@ -34,26 +38,28 @@ class Publication:
     """The position and number of the publication that an event belongs to, and the state of the log at that time.
 
     The number is 0 if the event is not logged, or is published again. Everything in the log up to `position` had been
-    published before. All publications with numbers below `logged` were in the log.
+    published before. All publications with numbers below `logged` were in the log up to `position`, except for those in
+    `unlogged`.
     """
 
     position: int
     number: int
     logged: int
+    unlogged: frozenset[int] = frozenset()
 
     def joined(self, later: Publication) -> Publication:
         """Return the maximum of each field of two publications, which may arrive in any order."""
         if later.position >= self.position and later.number >= self.number and later.logged >= self.logged:
             return later
-        return Publication(
-            max(self.position, later.position), max(self.number, later.number), max(self.logged, later.logged)
-        )
+        # The position and `logged` never fall, so the publication that has the higher of both is the later one.
+        newer = max(self, later, key=lambda publication: (publication.logged, publication.position))
+        return replace(newer, number=max(self.number, later.number))
 
 
 UNPUBLISHED = Publication(0, 0, 0)
 
 
-class Progress:
+class FeedProgress:
     """The progress of the subscribers of a feed."""
 
     __slots__ = ("_keys", "_last")
@@ -72,13 +78,24 @@ class Progress:
         if publication.position:
             last = self._last = last.joined(publication)
             if self._keys:
-                self._keys = {key: number for key, number in self._keys.items() if number >= last.logged}
+                self._keys = {
+                    key: number
+                    for key, number in self._keys.items()
+                    if number >= last.logged or number in last.unlogged
+                }
         if key:
             self._keys.pop(key, None)
             self._keys[key] = publication.number or last.logged + UNPUBLISHED_FOR
             if len(self._keys) > MOST_KEYS:
-                del self._keys[next(iter(self._keys))]
+                self._leave_out()
         return _written(last.position, tuple(self._keys)) if last.position else ""
+
+    def _leave_out(self) -> None:
+        """Leave out the oldest key that is not in the log."""
+        left_out = self._keys.pop(LEFT_OUT, 0)
+        keys = iter(self._keys.items())
+        dropped = [next(keys)] if left_out else [next(keys), next(keys)]
+        self._keys = {LEFT_OUT: max(left_out, *(number for _, number in dropped)), **dict(keys)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +106,10 @@ class ResumptionPoint:
     keys: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return ".".join((str(self.position), *self.keys[-MOST_KEYS:]))
+        keys = self.keys
+        if len(keys) > MOST_KEYS:
+            keys = (LEFT_OUT, *keys[1 - MOST_KEYS :])
+        return ".".join((str(self.position), *keys))
 
     @property
     def time(self) -> datetime:

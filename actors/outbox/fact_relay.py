@@ -87,13 +87,13 @@ class FactRelay(Relay[EffectContext]):
     @contextmanager
     def publication(self, promised: Collection[int]) -> Generator[None]:
         """A context in which a turn publishes the facts of these promises. At its end the promises are handed over."""
-        published: Collection[int] = ()
         with self._publications.publication() as number:
             try:
                 yield
-                published = promised
-            finally:
-                self._hand_over(published, number)
+            except BaseException:
+                self._leave(promised, number)
+                raise
+            self._hand_over(promised, number)
 
     def _hand_over(self, promised: Collection[int], number: int) -> None:
         """Hand promises over: the publication ends when they are in the log, or at once if there are none."""
@@ -103,13 +103,21 @@ class FactRelay(Relay[EffectContext]):
             if len(self._published) >= MOST_PUBLISHED:
                 self._many.set()
         else:
-            self._publications.end([number])
+            self._publications.end(number)
+        self._woken.set()
+
+    def _leave(self, promised: Collection[int], number: int) -> None:
+        """Leave the promises of a publication that has failed to the next look."""
+        if promised:
+            self._publications.hold(number)
+        else:
+            self._publications.end(number)
         self._woken.set()
 
     async def log_published(self) -> None:
-        """Write all facts that were published until now into the log of changes."""
+        """Write all facts that this node has published until now into the log of changes."""
         last = self._publications.begun
-        while self._publications.oldest <= last:
+        while self._publications.oldest_unlogged <= last:
             if self._published:
                 await self._flush()
             else:
@@ -145,16 +153,17 @@ class FactRelay(Relay[EffectContext]):
             return None  # The relay looked between the commit and the publication, and the turn has published it since.
         if due.kind not in STREAMED:
             return await super()._execute(kind, effect, due)
-        published = False
         self._publishing[due.key] += 1
         with self._publications.publication() as number:
             try:
                 finish = await super()._execute(kind, effect, due)
-                published = True
-                return finish
+            except BaseException:
+                self._leave([due.id], number)
+                raise
             finally:
                 self._publishing -= Counter([due.key])
-                self._hand_over([due.id] if published else (), number)
+            self._hand_over([due.id], number)
+            return finish
 
     async def wait_for_relay(self, author: Address) -> None:
         """Wait until the relay has published the facts of an account that it has begun to publish.
@@ -242,11 +251,14 @@ class FactRelay(Relay[EffectContext]):
         # A fact that was published twice has the position of its first publication.
         promised = dict.fromkeys(id for published in batch for id in published.promised)
         positions = {id: self._ids.next() for id in promised}
-        await self._database.transact_alone(stream_log.log_published, positions, STREAMED)
+        self._publications.will_log(min(positions.values()))
+        await self._database.transact_alone(
+            stream_log.log_published, positions, STREAMED, self._publications.incarnation
+        )
         del self._published[: len(batch)]
         if self._looks or self._workers:
             self._logged.update(promised)
-        self._publications.end((published.number for published in batch), max(positions.values()))
+        self._publications.logged((published.number for published in batch), max(positions.values()))
 
     def _published_ids(self) -> list[int]:
         return [id for published in self._published for id in published.promised]

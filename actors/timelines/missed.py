@@ -21,6 +21,7 @@ from ..facts.fact import STORED, STREAMED, StoredFact
 from ..facts.statuses import EditedStatus, PublishedStatus
 from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
+from ..kernel.resumption import LEFT_OUT
 from ..shown.statuses import ShownStatus, entry_of
 
 # The largest numbers of changes that are read from the log, and of events that are made of them, for one stream.
@@ -39,21 +40,24 @@ class MissedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The events that were missed up to `position`, in order. If not `complete`, too many were missed to show them.
+    """The events that were missed, in order. If not `complete`, they are not known, or too many to show them.
 
-    They include the events of all publications up to the number `published`, except for `open` publications.
+    They are all missed events up to `position`, and further events, which are in the log after it or not in the log.
+    They include the events of all publications up to the number `published`, except for `unlogged` publications. No
+    node has passed the position `newest`.
     """
 
     position: int
+    newest: int
     published: int
-    open: frozenset[int]
+    unlogged: frozenset[int]
     events: tuple[MissedEvent, ...] = ()
     complete: bool = True
 
     def includes(self, event: Event) -> bool:
         """True if an event of the feed is among the missed events."""
         number = event.publication.number
-        return 0 < number <= self.published and number not in self.open
+        return 0 < number <= self.published and number not in self.unlogged
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +97,13 @@ async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
     context = timeline.context
     publications = context.publications
     await context.outbox.log_published()
-    missed = Missed(publications.position, publications.begun, frozenset(publications.open))
+    missed = Missed(publications.position, publications.newest, publications.begun, publications.unlogged())
     if message.since is None:
         return missed
-    if message.since < first_id_at(context.clock.now() - LOG_KEPT):
+    # Rows may still be logged between the position here and a later position.
+    if message.since < first_id_at(context.clock.now() - LOG_KEPT) or message.since > missed.position:
         return replace(missed, complete=False)
     changes = await context.database.read(stream_log.after, message.since, STREAMED, context.clock.now(), MOST_CHANGES)
-    positions = (change.position for change in changes if change.position is not None)
-    missed = replace(missed, position=max(missed.position, *positions, 0))
     try:
         events = [event async for event in ReplayedChanges(timeline, changes, message.keys).events()]
     except TooManyMissed:
@@ -167,7 +170,7 @@ class ReplayedChanges:
 
     async def _gone(self, id: int, account_id: int) -> list[Keyed]:
         """Return a deletion. A status that was published and deleted meanwhile is not shown at all."""
-        if id in self._published and key_of(id) not in self._known:
+        if id in self._published and self._known.isdisjoint((key_of(id), LEFT_OUT)):
             return []
         remains = await self._context.database.read(deletions.remains, id)
         if remains is None or not self._timeline.may_have_shown(account_id, remains):

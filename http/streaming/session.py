@@ -26,11 +26,11 @@ import trio
 from ...actors.account import PerspectiveOf
 from ...actors.broadcast.broadcast import account_address
 from ...actors.broadcast.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
+from ...actors.broadcast.publications import LOGGED_WITHIN
 from ...actors.broadcast.viewers import ViewerRules, Viewers
 from ...actors.cluster.others import Others
 from ...actors.kept.withdrawals import Withdrawals
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
-from ...actors.kernel.clock import BELOW_MILLISECONDS
 from ...actors.kernel.errors import describe
 from ...actors.kernel.feed import Logged
 from ...actors.kernel.resumption import ResumptionPoint
@@ -52,8 +52,10 @@ FAREWELL = 1.0
 NOW = "now"
 # A value of `since` that is not an id: the stream begins with a gap, and no missed events are read.
 UNKNOWN = "unknown"
-# Within this time, in ids, committed events are published by feeds and are in the log of changes.
-UNPUBLISHED_FOR = 60_000 << BELOW_MILLISECONDS
+# Seconds in which this node reaches the position of an id from another node, or the stream begins with a gap: longer
+# than the other nodes take to remove a node that has died. And the seconds between two looks.
+REACHED_WITHIN = 15.0
+LOOK_AGAIN = 0.05
 # Streams on a connection: far more than any client opens, and cheap enough.
 MOST_STREAMS = 100
 # Answers to the client's frames that may wait until the client reads.
@@ -242,7 +244,7 @@ class StreamSession:
     async def _resume(self, subscription: Subscription, address: Address, since: str) -> None:
         """Join a feed. Send the events missed since an id before the events of the feed."""
         point = ResumptionPoint.read(since)
-        missed = await self._runtime.ask(address, MissedEvents(), origin=self._origin)
+        missed = await self._reach(address, point.position if point is not None else 1)
         # Held before it joins: events that arrive meanwhile are sent after the missed events.
         self._held[subscription] = None
         await self._join(address, subscription)
@@ -255,6 +257,19 @@ class StreamSession:
             return
         self._missed[subscription] = deque(subscription.resumed(missed, point))
         self._wake_sender()
+
+    async def _reach(self, address: Address, position: int) -> Missed:
+        """Wait until the log is known to be complete up to a position, which another node may have reached first.
+
+        Until then, facts in the log up to the position may not have arrived here, and the feed would show them again.
+        The subscription joins the feed after them. No turn waits meanwhile, because other clients share the timeline.
+        """
+        last_look = trio.current_time() + REACHED_WITHIN
+        while True:
+            missed = await self._runtime.ask(address, MissedEvents(), origin=self._origin)
+            if not missed.position < position <= missed.newest or trio.current_time() >= last_look:
+                return missed
+            await trio.sleep(LOOK_AGAIN)
 
     async def _join(self, address: Address, subscriber: Subscription) -> None:
         # Shielded: if this task is cancelled, the actor would still add the subscription, and nothing would remove it.
@@ -465,10 +480,10 @@ class Subscription:
         "_is_plain",
         "_known",
         "_missed",
-        "_resumed_with",
+        "_resumed_at",
+        "_sent",
         "_session",
         "_shows",
-        "_unpublished",
         "_wanted",
         "address",
         "backlog",
@@ -485,8 +500,9 @@ class Subscription:
         self._shows = wanted.shows(session.token)
         self._missed: Missed | None = None  # the missed events that a resumed stream has sent
         self._known = frozenset[str]()  # keys of events that the client has received
-        self._resumed_with: tuple[str, ...] = ()  # keys in `_known` of events that the feed may publish later
-        self._unpublished = self._resumed_with  # `_resumed_with`, once the missed events were sent
+        # The point after the missed events. The feed may publish the events with its keys later.
+        self._resumed_at: ResumptionPoint | None = None
+        self._sent: ResumptionPoint | None = None  # `_resumed_at`, while the ids of the feed may not include it
         self.backlog = 0  # events that waited because of a pause; until all are sent, the client may be behind by them
 
     @property
@@ -510,12 +526,15 @@ class Subscription:
         keys = list(point.keys) if point is not None else []
         self._known, self._missed = frozenset({*keys, *(entry.key for entry in missed.events if entry.key)}), missed
         for entry in missed.events:
-            if entry.position is None and entry.key:
+            position = missed.position
+            if entry.position is not None and entry.position <= position:
+                position = entry.position
+            elif entry.key:
                 keys.append(entry.key)
-            yield Logged(entry.event, "", str(ResumptionPoint(entry.position or missed.position, tuple(keys))))
-        self._resumed_with = tuple(keys)
+            yield Logged(entry.event, "", str(ResumptionPoint(position, tuple(keys))))
+        self._resumed_at = ResumptionPoint(missed.position, tuple(keys))
         end = StreamResumed() if missed.complete else StreamGap(point.time if point is not None else None)
-        yield Logged(end, "", str(ResumptionPoint(missed.position, tuple(keys))))
+        yield Logged(end, "", str(self._resumed_at))
 
     def has_shown(self, logged: Logged) -> bool:
         """True for an event of the feed that a resumed stream has already sent."""
@@ -524,16 +543,18 @@ class Subscription:
         return logged.key in self._known or self._missed.includes(logged.event)
 
     def id_of(self, logged: Logged) -> str:
-        """Return the id of an event for the client. After a resumption it includes the keys in `_unpublished`."""
-        if not logged.key:
-            if type(logged.event) in ABOUT_STREAM:  # the missed events were sent; the ids of the feed follow
-                self._unpublished = self._resumed_with
+        """Return the id of an event for the client. After a resumption it includes what the resumed stream has sent."""
+        if type(logged.event) in ABOUT_STREAM:  # the missed events were sent; the ids of the feed follow
+            self._sent = self._resumed_at
             return logged.id
-        point = ResumptionPoint.read(logged.id) if self._unpublished else None
-        if point is None or self._missed is None or point.position > self._missed.position + UNPUBLISHED_FOR:
-            self._unpublished = ()
+        if (sent := self._sent) is None:
             return logged.id
-        return str(replace(point, keys=tuple({**dict.fromkeys(self._unpublished), **dict.fromkeys(point.keys)})))
+        point = ResumptionPoint.read(logged.id) or ResumptionPoint(0, tuple(filter(None, [logged.key])))
+        if point.position > sent.position + (LOGGED_WITHIN if sent.keys else -1):
+            self._sent = None
+            return logged.id
+        keys = {**dict.fromkeys(sent.keys), **dict.fromkeys(point.keys)}
+        return str(ResumptionPoint(max(sent.position, point.position), tuple(keys)))
 
     def admits(self, event: Event, *, is_newer: bool = False) -> bool:
         """True if the stream shows this event to its viewer.

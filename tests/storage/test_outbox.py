@@ -8,6 +8,7 @@ import pytest
 
 from troupe.storage import dead_letters, idempotency, outbox, stream_log
 from troupe.storage.dead_letters import DeadLetter
+from troupe.storage.engine.database import Fenced
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.outbox import DueEffect, NewEffect
 from troupe.storage.upkeep.paging import Page
@@ -45,12 +46,26 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
     assert (effect.request_id, effect.causes, effect.trace) == ("r1", ("http", "account/1"), "00-1-2-01")
     assert due(stage, new.id) == []
-    stage(stream_log.log_published, {new.id: new_id()}, ["fan-out"])
+    stage(stream_log.log_published, {new.id: new_id()}, ["fan-out"], None)
     [change] = stage(stream_log.after, new.id, [], stage.now, 9)
     assert (change.kind, change.payload) == ("fan-out", {"status": 7})
     assert due(stage) == []
     stage.later(60)
     assert due(stage) == [later.id]
+
+
+def test_a_node_that_was_removed_from_its_cluster_logs_nothing(stage: Stage) -> None:
+    new = NewEffect(new_id(), QUEUE, "fan-out", "account/1", {"status": 7})
+    stage(outbox.insert_many, [new], stage.now)
+    position = new_id()
+    with pytest.raises(Fenced):
+        stage(stream_log.log_published, {new.id: position}, ["fan-out"], 9)
+    assert due(stage) == [new.id]
+    assert stage(stream_log.last_position) == 0
+    stage.sql("INSERT INTO nodes (name, incarnation, number, protocol, schema) VALUES ('nine', 9, 9, 1, 79)")
+    stage(stream_log.log_published, {new.id: position}, ["fan-out"], 9)
+    assert due(stage) == []
+    assert stage(stream_log.last_position) == position
 
 
 def test_a_failed_effect_holds_back_those_behind_it_with_its_key(stage: Stage) -> None:

@@ -10,7 +10,7 @@ import pytest
 from trio_websocket import ConnectionClosed
 
 from troupe.actors.kernel import first_id_at
-from troupe.actors.kernel.resumption import MOST_KEYS, Progress, Publication, ResumptionPoint
+from troupe.actors.kernel.resumption import MOST_KEYS, FeedProgress, Publication, ResumptionPoint
 from troupe.actors.timelines import missed, timeline
 from troupe.actors.timelines.missed import Missed, MissedEvents, Replayable
 from troupe.http.access.streams import StreamEnd
@@ -239,7 +239,7 @@ async def test_clients_that_know_nothing_of_ids_see_what_they_always_saw(
 
 
 def test_an_id_names_what_was_told_and_is_not_in_the_log() -> None:
-    progress = Progress()
+    progress = FeedProgress()
     assert progress.after(Publication(0, 0, 0), "") == ""
     assert progress.after(Publication(10, 1, 1), "1") == "10.1"
     assert progress.after(Publication(10, 2, 1), "2") == "10.1.2"
@@ -249,7 +249,7 @@ def test_an_id_names_what_was_told_and_is_not_in_the_log() -> None:
 
 
 def test_ids_are_bounded() -> None:
-    progress = Progress()
+    progress = FeedProgress()
     last = [progress.after(Publication(10, number, 1), f"{number}") for number in range(1, 3 * MOST_KEYS)][-1]
     point = ResumptionPoint.read(last)
     assert point is not None
