@@ -40,8 +40,6 @@ AFTER = """
     ORDER BY position NULLS LAST LIMIT $4
 """
 
-LAST_POSITION = "SELECT coalesce(max(id), 0) FROM stream_log"
-
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
@@ -61,11 +59,6 @@ async def log_published(
     """
     if not await db.fetchval(LOG_PUBLISHED, list(positions), list(positions.values()), kinds, incarnation):
         raise Fenced("the other nodes of the cluster have removed this node: start it again")
-
-
-async def last_position(db: Connection) -> int:
-    """Return the last position in the log; 0 if it is empty."""
-    return await db.fetchval(LAST_POSITION)
 
 
 async def after(db: Connection, position: int, kinds: Sequence[str], now: datetime, limit: int) -> list[LoggedChange]:

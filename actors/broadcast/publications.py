@@ -220,14 +220,16 @@ class Publications:
                 self._settle(peer)
             yield
 
-    def leave(self, node: str, last: int) -> None:
-        """Remove a node that has died or left, and can write no more rows. `last` is the last position in the log.
+    def leave(self, node: str, highest: int) -> None:
+        """Remove a node that has died or left. `highest` is the highest id in all rows (`storage/upkeep/highest.py`).
 
-        The facts of its last publications may not have arrived: the timelines must be marked to be read again first,
-        unless the node has left in order. From now on positions are drawn above `last`, so that the events of an author
-        keep their order when the next owner publishes.
+        It is read after the node was removed, when it can write no more rows. This node must call it before it takes
+        turns of accounts that the other has owned: from now on all ids and positions are above `highest`, so that the
+        statuses and events of an author keep their order.
+
+        The facts of its last publications may not have arrived: the timelines must be marked to be read again first.
         """
-        self._ids.witness(last)
+        self._ids.witness(highest)
         if (peer := self._peers.pop(node, None)) is not None:
             self._hold(own_number for _, own_number in peer.waiting)
             self._advance(self._floor())

@@ -2,7 +2,8 @@
 
 After its publication to streams a change is written into a log of changes, in the order of `position`. An id is the
 progress of a subscriber: a position, up to which it was shown the whole log, and the keys of further events, which were
-not in the log yet when they were published. So an id is `POSITION` or `POSITION.KEY.KEY…`.
+not in the log yet when they were published. So an id is `POSITION` or `POSITION.KEY.KEY…`. It means the same on
+every node of a cluster (`broadcast/publications.py`).
 
 A position alone is not enough: an event that is published before it is logged would be shown twice after a crash. To
 draw positions inside of the transactions would let only one transaction commit at a time.

@@ -547,11 +547,14 @@ class Subscription:
         if type(logged.event) in ABOUT_STREAM:  # the missed events were sent; the ids of the feed follow
             self._sent = self._resumed_at
             return logged.id
-        if (sent := self._sent) is None:
+        sent, missed = self._sent, self._missed
+        if sent is None or missed is None:
             return logged.id
-        point = ResumptionPoint.read(logged.id) or ResumptionPoint(0, tuple(filter(None, [logged.key])))
-        if point.position > sent.position + (LOGGED_WITHIN if sent.keys else -1):
-            self._sent = None
+        if (point := ResumptionPoint.read(logged.id)) is None:  # the feed has shown only events from rows
+            point = self._sent = replace(sent, keys=(*sent.keys, *filter(None, [logged.key])))
+            return str(point)
+        if point.position >= (missed.newest + LOGGED_WITHIN if sent.keys else sent.position):
+            self._sent = None  # the ids of the feed are enough
             return logged.id
         keys = {**dict.fromkeys(sent.keys), **dict.fromkeys(point.keys)}
         return str(ResumptionPoint(max(sent.position, point.position), tuple(keys)))

@@ -10,7 +10,7 @@ import pytest
 from trio_websocket import ConnectionClosed
 
 from troupe.actors.kernel import first_id_at
-from troupe.actors.kernel.resumption import MOST_KEYS, FeedProgress, Publication, ResumptionPoint
+from troupe.actors.kernel.resumption import LEFT_OUT, MOST_KEYS, FeedProgress, Publication, ResumptionPoint
 from troupe.actors.timelines import missed, timeline
 from troupe.actors.timelines.missed import Missed, MissedEvents, Replayable
 from troupe.http.access.streams import StreamEnd
@@ -93,6 +93,21 @@ async def test_edits_and_deletions_of_what_was_shown_before(edge: Edge, ada: Per
     await ada.delete(f"/api/v1/statuses/{passing['id']}")
     async with resumed(edge, follower.token, since) as stream:
         assert await all_missed(stream) == [("status.update", edited["id"]), ("delete", deleted["id"])]
+
+
+async def test_the_deletion_of_a_status_whose_key_was_left_out_is_shown(
+    edge: Edge, ada: Person, follower: Person
+) -> None:
+    since = await interrupted(edge, follower.token)
+    status = await ada.publish("shown, but its key is not in the id")
+    await ada.delete(f"/api/v1/statuses/{status['id']}")
+    async with resumed(edge, follower.token, f"{since}.{LEFT_OUT}") as stream:
+        assert await all_missed(stream) == [("delete", status["id"])]
+
+
+async def test_an_id_above_all_positions_is_a_gap(edge: Edge, ada: Person) -> None:
+    async with resumed(edge, ada.token, "9" * 18) as stream:
+        assert [event for event, _ in await all_missed(stream)] == ["gap"]
 
 
 async def test_conversations(edge: Edge, ada: Person, bob: Person) -> None:
