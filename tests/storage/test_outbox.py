@@ -1,11 +1,13 @@
 """Outbox, idempotency keys and dead letters: what the runtime must not forget, and may forget in time."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
 import pytest
 
+from troupe.actors.kernel import Ids
 from troupe.storage import dead_letters, idempotency, outbox, stream_log
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.engine.database import Fenced
@@ -18,8 +20,8 @@ from .conftest import NOW, Stage, new_id
 QUEUE = "visits"
 # 100,000 effects that are due, of one group.
 BACKLOG = """
-    INSERT INTO outbox (id, queue, kind, partition_key, group_key, payload, due_at, created_at)
-    SELECT n, 'visits', 'push', 'host/' || n % $1, 'host', '{}', $2, $2 FROM generate_series(1, 100000) n
+    INSERT INTO outbox (id, queue, kind, partition_key, group_key, shard, payload, due_at, created_at)
+    SELECT n, 'visits', 'push', 'host/' || n % $1, 'host', n % $1 % 2, '{}', $2, $2 FROM generate_series(1, 100000) n
 """
 
 RELAY, OTHER = 1, 2
@@ -107,6 +109,38 @@ def test_who_has_lost_its_claim_changes_nothing(stage: Stage) -> None:
     assert stage.value("SELECT attempts FROM outbox") == 0
     assert stage(outbox.delete_claimed, [new.id], OTHER) == {new.id}
     assert stage(outbox.delete_claimed, [new.id], OTHER) == set()
+
+
+def test_the_claims_of_a_dead_node_end_and_those_of_living_nodes_stay(stage: Stage) -> None:
+    """A number is used again: the relays of the next node with it have later ids."""
+    clock = SimpleNamespace(now=lambda: stage.now)
+    ids = {number: Ids(clock, number) for number in (0, 5, 6, 62)}
+    dead, also_dead, *living = (ids[number].next() for number in (5, 5, 0, 6, 62))
+    stage.later(1)
+    before = ids[0].next()
+    living.append(ids[5].next())
+    new = {relay: NewEffect(new_id(), QUEUE, "push", str(relay), {}) for relay in (dead, also_dead, *living)}
+    stage(outbox.insert_many, [*new.values()], stage.now)
+    for relay, effect in new.items():
+        assert claim(stage, relay, effect.id) == {effect.id}
+    stage(outbox.release_of, 5, before)
+    assert due(stage) == [new[dead].id, new[also_dead].id]
+    assert {effect.tried for effect in effects_due(stage)} == {True}
+
+
+def test_a_relay_finds_the_effects_of_its_shards(stage: Stage) -> None:
+    new = [NewEffect(new_id(), QUEUE, "push", f"account/{shard}", {}, shard=shard) for shard in (0, 1, 2, None)]
+    stage(outbox.insert_many, new, stage.now)
+
+    def found(*shards: int) -> list[int]:
+        effects = stage(outbox.due, stage.now, QUEUE, of_a_group=10, limit=10, shards=shards)
+        return [effect.id for effect in effects]
+
+    zero, one, two, unknown = (effect.id for effect in new)
+    assert found(1, 2) == [one, two]
+    assert found(0) == [zero, unknown], "a row that is older than its shard has an owner too"
+    assert found() == []
+    assert due(stage) == [zero, one, two, unknown]
 
 
 def test_what_was_given_back_or_failed_can_be_claimed_at_once(stage: Stage) -> None:
@@ -220,18 +254,20 @@ def test_a_partition_keeps_its_order_when_its_first_effect_is_due_again_after_th
     assert [effect.id for effect in effects_due(stage)] == [first.id, second.id]
 
 
+@pytest.mark.parametrize("shards", [None, [0]])
 @pytest.mark.parametrize("partitions", [1, 3, 100_000])
-def test_a_long_backlog_is_not_read_to_its_end(stage: Stage, partitions: int) -> None:
+def test_a_long_backlog_is_not_read_to_its_end(stage: Stage, partitions: int, shards: list[int] | None) -> None:
     """Pages of the table and its indexes that a look reads: hundreds of 10,000. All groups have their share."""
     stage.sql(BACKLOG, partitions, stage.now)
-    other = NewEffect(new_id(), QUEUE, "push", "host z/1", {}, group="host z")
+    other = NewEffect(new_id(), QUEUE, "push", "host z/1", {}, group="host z", shard=0)
     stage(outbox.insert_many, [other], stage.now)
     stage.sql("ANALYZE outbox")
-    found = stage(outbox.due, stage.now, QUEUE, of_a_group=4, limit=8)
+    found = stage(outbox.due, stage.now, QUEUE, of_a_group=4, limit=8, shards=shards)
     assert [effect.group for effect in found].count("host") == 4
     assert "host z" in {effect.group for effect in found}
     stage.sql(f"PREPARE look AS {outbox.DUE}")
-    arguments = f"'{stage.now}', '{QUEUE}', '{{}}', '{{}}', '', 4, 8, NULL"
+    owned = "NULL" if shards is None else f"ARRAY{shards}"
+    arguments = f"'{stage.now}', '{QUEUE}', '{{}}', '{{}}', '', 4, 8, {owned}"
     explained = stage.value(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE look ({arguments})")
     [plan] = orjson.loads(explained)
     assert plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 1000
