@@ -1,7 +1,6 @@
 """Outbox, idempotency keys and dead letters: what the runtime must not forget, and may forget in time."""
 
-from datetime import timedelta
-from types import SimpleNamespace
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -25,6 +24,16 @@ BACKLOG = """
 """
 
 RELAY, OTHER = 1, 2
+
+
+class Now:
+    """The clock of a stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def now(self) -> datetime:
+        return self._stage.now
 
 
 def effects_due(stage: Stage, *exclude: int) -> list[DueEffect]:
@@ -113,8 +122,7 @@ def test_who_has_lost_its_claim_changes_nothing(stage: Stage) -> None:
 
 def test_the_claims_of_a_dead_node_end_and_those_of_living_nodes_stay(stage: Stage) -> None:
     """A number is used again: the relays of the next node with it have later ids."""
-    clock = SimpleNamespace(now=lambda: stage.now)
-    ids = {number: Ids(clock, number) for number in (0, 5, 6, 62)}
+    ids = {number: Ids(Now(stage), number) for number in (0, 5, 6, 62)}
     dead, also_dead, *living = (ids[number].next() for number in (5, 5, 0, 6, 62))
     stage.later(1)
     before = ids[0].next()
