@@ -41,6 +41,7 @@ class Promise:
     Effects of a partition keep their order; None is a partition of its own. A queue limits how many effects of a group
     are executed at the same time; without a group the partition is the group. `account` is the id of the account
     that decides the shard of the effect (`storage/engine/shards.py`); without an account the partition decides it.
+    The facts of a turn have the shard of its actor instead (`change.py`).
     """
 
     effect: Effect

@@ -5,6 +5,9 @@
     media/waiting/1103           a waiting upload, named by its attachment
 
 Finished files are in a store (`media_stores.py`): by default in the same folder. Several nodes may use one folder.
+Nodes on several machines have a folder each, and need a bucket for the finished files, because each node serves and
+removes the files of all nodes. A waiting upload stays on the machine that has received it: if a node on another machine
+deletes its row, the cleaning on the first machine removes the upload after a day.
 All functions here wait for the disk or the store: they are called in threads, by `Folder.in_thread`.
 """
 

@@ -9,4 +9,8 @@ same time, and the rows of a dead relay are free again after at most 30 s. Effec
 also when an effect is retried. A queue has a number of workers; a group of partitions, such as another server, gets
 only its share of them. One statement deletes the rows of all effects that finished during the previous statement
 (`deletions.py`).
+
+In a cluster each node has a relay for each queue. The relays of facts divide their rows by shards (`fact_relay.py`),
+all other relays by claims alone. When a node is removed from the cluster, its claims end at once
+(`release_of` in `storage/outbox.py`).
 """
