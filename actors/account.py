@@ -91,7 +91,7 @@ class AccountChange(Change):
 
 
 class AccountActor(EntityActor):
-    """The owner of an account's rows."""
+    """The owner of an account's rows. On a node that does not own the account, its copy only answers queries."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
@@ -111,7 +111,8 @@ class AccountActor(EntityActor):
             # A client that repeats the request may be answered at once, before a relay has published them.
             self.context.own_rows.clear()
             self.context.accounts.drop(self.id)
-            await self.context.outbox.publish_pending(self.address)
+            if self.context.others.owns(self.shard):
+                await self.context.outbox.publish_pending(self.address)
         elif self.context.others.took(self.shard):
             await self.context.outbox.publish_pending(self.address)
         self.user = await database.read(users.find_user, self.id)

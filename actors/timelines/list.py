@@ -63,13 +63,15 @@ class ListTimeline(Timeline):
 
     async def load(self) -> None:
         database = self.context.database
-        if self._cell.incarnation > 1:
-            await self.context.outbox.publish_pending(self.address)
         self.row = await database.read(lists.find, self.id)
+        may_have_left_facts = self._cell.incarnation > 1
+        if self.row is not None:  # the owner of a list that was deleted is not known
+            others = self.context.others
+            may_have_left_facts = (may_have_left_facts and others.owns(self.shard)) or others.took(self.shard)
+        if may_have_left_facts:
+            await self.context.outbox.publish_pending(self.address)
         if self.row is None:
             return
-        if self.context.others.took(self.shard):
-            await self.context.outbox.publish_pending(self.address)
         owner = self.row.account_id
         self.context.owned.join(self.cell, [owner])
         self.members = await database.read(lists.members, self.id)

@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from troupe.actors.account import AccountActor, AccountChange
+from troupe.actors.account import AccountActor, AccountChange, PerspectiveOf
+from troupe.actors.broadcast.broadcast import account_address, list_address
 from troupe.actors.change import Change
+from troupe.actors.cluster.others import Alone
 from troupe.actors.commands.announcements import React
 from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock
 from troupe.actors.commands.blocks import Block
@@ -30,11 +32,15 @@ from troupe.actors.facts.moderation import ModeratedAccount, ModeratedDomain
 from troupe.actors.facts.notifications import AddedNotification
 from troupe.actors.facts.relations import ChangedPairs
 from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
-from troupe.actors.kernel import Message, Refused
+from troupe.actors.kernel import Address, Message, Refused
+from troupe.actors.outbox.outbox import Outbox
 from troupe.actors.refusals import NOT_FOUND
 from troupe.actors.staff.acts import COMMAND_LINE
+from troupe.actors.timelines.list import ListPage
 from troupe.storage import announcements, favourites
 from troupe.storage.announcements import Announcement
+from troupe.storage.engine.shards import shard_of
+from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.faults import Injected
 from troupe.supervision.testing.stage import Person, Simulation, stage
@@ -145,3 +151,29 @@ async def test_a_crashed_turn_has_told_of_its_own_status(
     id = await ada.publish("hi")
     await sim.calm()
     assert await crash_before_publishing(sim, ada, command(id), kind)
+
+
+@pytest.mark.parametrize("owns", [True, False])
+@simulation(seeds=1, world=stage)
+async def test_only_the_owner_of_an_actor_publishes_what_its_last_turn_has_left(sim: Simulation, owns: bool) -> None:
+    (ada,) = await sim.people("ada")
+    mine = await ada.insist(CreateList("friends", "list", exclusive=False))
+    first = ListPage(ada.id, Page(20))
+    addresses = [account_address(ada.id), list_address(mine.id)]
+    await ada.insist(first, addresses[1])
+    published: list[Address] = []
+
+    async def publish_pending(self: Outbox, address: Address) -> None:
+        published.append(address)
+
+    def owns_ada(self: Alone, shard: int) -> bool:
+        return owns and shard == shard_of(ada.id)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Outbox, "publish_pending", publish_pending)
+        patch.setattr(Alone, "owns", owns_ada)
+        for address in addresses:
+            sim.runtime.interventions.restart(address)
+        assert not (await ada.insist(PerspectiveOf())).following
+        assert await ada.insist(first, addresses[1]) == []
+    assert sorted(published) == (addresses if owns else [])
