@@ -112,6 +112,9 @@ class EntityActor(Actor):
             if isinstance(fact, PublishedStatus | EditedStatus) and not await self._wait_for_room(
                 fact, facts, promised
             ):
+                acknowledged = context.others.send([fact.before_relay() for fact in facts], self.origin)
+                if acknowledged is not None:
+                    await acknowledged
                 return
         await context.outbox.wait_for_relay(self.address)
         with context.outbox.publication(promised):

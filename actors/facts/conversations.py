@@ -51,6 +51,9 @@ class ChangedConversation(StoredFact):
             message = ConversationChanged(key, facts.broadcast.with_position(ConversationShown(shown)))
             facts.broadcast.to_home(self.account_id, message, origin)
 
+    def before_relay(self) -> ChangedConversation:
+        return ChangedConversation(self.id, self.account_id)
+
     @classmethod
     def promised(cls, facts: Sequence[ChangedConversation], by: Address) -> Iterable[Promise]:
         """Return the promises to stream new last statuses. Marks are not stored: a page of conversations has them."""

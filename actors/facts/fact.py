@@ -60,6 +60,13 @@ class Fact:
     def notify_actors(self, facts: Facts, origin: Origin) -> Awaitable[None] | None:
         """Notify the awake actors."""
 
+    def before_relay(self) -> Fact:
+        """Return the fact that other nodes apply at once, if timelines are crowded and the relay publishes this fact.
+
+        It changes the same caches, and does not notify the crowded timelines.
+        """
+        return self
+
     @classmethod
     def promised(cls, facts: Sequence[Any], by: Address) -> Iterable[Promise]:  # `Any` is this class
         """Return the promises that a change of the actor at `by` stores for its facts of this class.

@@ -54,6 +54,9 @@ class AddedNotification(StoredFact):
             event = facts.broadcast.with_position(NotificationShown(shown))
             facts.broadcast.to_home(self.account_id, Notified(event), origin)
 
+    def before_relay(self) -> AddedNotification:
+        return AddedNotification(self.id, self.account_id)
+
     def promises(self) -> Iterator[Promise]:
         """Yield the promises to stream the notification, and to send it to the devices that want it."""
         yield self.promised_by(self.account_id)

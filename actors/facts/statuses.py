@@ -80,7 +80,8 @@ class ChangedStatus(StoredFact):
 class PublishedStatus(StoredFact):
     """A new status of an account, with its rows if they are known. Without `news` streams don't show it.
 
-    A fact with `gone` was promised by the deletion of the status, which may have come before its publication.
+    A fact with `gone` was promised by the deletion of the status, which may have come before its publication. With
+    `for_author` only the author's own home shows the status: the relay publishes it later.
     """
 
     id: int
@@ -88,6 +89,7 @@ class PublishedStatus(StoredFact):
     shown: ShownStatus | None = None
     news: bool = True
     gone: bool = False
+    for_author: bool = False
 
     @property
     def newest(self) -> int:
@@ -115,6 +117,9 @@ class PublishedStatus(StoredFact):
         """Notify every timeline that may show the status."""
         if (shown := await self.show(facts)) is None:
             return
+        if self.for_author:
+            self.notify_author(facts, shown, origin)
+            return
         broadcast, entry = facts.broadcast, entry_of(shown)
         message = StatusPublished(entry, broadcast.with_position(StatusAppeared(shown)), self.news)
         names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
@@ -127,6 +132,9 @@ class PublishedStatus(StoredFact):
         """Notify only the author's own home. The relay notifies all timelines later, also this home."""
         event = facts.broadcast.with_position(StatusAppeared(shown))
         facts.broadcast.to_home(shown.status.account_id, StatusPublished(entry_of(shown), event), origin)
+
+    def before_relay(self) -> PublishedStatus:
+        return replace(self, for_author=True)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
         """Return the status for timelines. None if it was deleted meanwhile: the deletion is a fact of its own."""
@@ -147,13 +155,15 @@ class PublishedStatus(StoredFact):
 class EditedStatus(StoredFact):
     """A status was edited, has got a card or another quote policy, or its quote has ended.
 
-    The `rebloggers` boosted it, the `notified` were notified of a mention in it.
+    The `rebloggers` boosted it, the `notified` were notified of a mention in it. With `for_caches` no actor is
+    notified: the relay publishes it later.
     """
 
     id: int
     edit_id: int = 0
     rebloggers: Sequence[int] = ()
     notified: Sequence[int] = ()
+    for_caches: bool = False
 
     @property
     def newest(self) -> int:
@@ -168,7 +178,7 @@ class EditedStatus(StoredFact):
 
     async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show the status: by its author, a boost, or the notification of a mention."""
-        if (shown := await self.show(facts)) is None:
+        if self.for_caches or (shown := await self.show(facts)) is None:
             return
         broadcast, entry = facts.broadcast, entry_of(shown)
         broadcast.edits.note(entry.id, self.edit_id)
@@ -184,6 +194,9 @@ class EditedStatus(StoredFact):
             broadcast.to_public(public_places(entry), message, origin)
         if tagged and not entry.silenced:
             broadcast.to_all("tag", message, origin)
+
+    def before_relay(self) -> EditedStatus:
+        return replace(self, for_caches=True)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
         """Return the status as it is now. None if it was deleted meanwhile: the deletion is a fact of its own."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import pytest
 import trio
 
 from troupe.actors.account import AccountActor
 from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.broadcast.events import StatusAppeared
+from troupe.actors.cluster.others import Alone
+from troupe.actors.commands.edits import EditStatus
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
-from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, mailbox_writer
+from troupe.actors.facts.fact import Fact
+from troupe.actors.facts.marks import UnmarkedStatus
+from troupe.actors.facts.notifications import AddedNotification
+from troupe.actors.facts.statuses import EditedStatus, PublishedStatus
+from troupe.actors.kernel import Address, Cell, Envelope, Event, Feed, Origin, cell, feed, mailbox, mailbox_writer
+from troupe.actors.kernel.mailbox_writer import MailboxWriter
 from troupe.actors.outbox import fact_relay
 from troupe.actors.shown.statuses import ShownStatus
 from troupe.storage import outbox, stream_log
@@ -120,6 +129,58 @@ async def test_the_answer_waits_for_a_second_and_the_relay_tells_the_rest_in_ord
     assert await bob.home() == ada.published[::-1]
     assert not sim.logged("mailbox.full")
     assert sim.late > 0
+
+
+@simulation(seeds=4, world=stage)
+async def test_a_status_that_is_left_to_the_relay_changes_the_caches_of_other_nodes_at_once(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    reader, id = Reader(pause=30), 0
+    await sim.runtime.subscribe(home_address(bob.id), reader)
+    sent: list[set[type]] = []
+
+    def send(self: Alone, facts: Sequence[Fact], origin: Origin) -> None:
+        if any(getattr(fact, "for_author", False) or getattr(fact, "for_caches", False) for fact in facts):
+            assert not any(isinstance(fact, AddedNotification) and fact.row for fact in facts)
+            sent.append({type(fact) for fact in facts})
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(reader.read)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Alone, "send", send)
+            while not sent:
+                assert len(ada.published) < 2 * POSTS
+                id = await ada.publish("@bob hello")
+            await ada.insist(EditStatus(id, "@bob good bye"))
+            nursery.cancel_scope.cancel()
+    assert sent == [{AddedNotification, PublishedStatus, UnmarkedStatus}, {EditedStatus}]
+    await sim.calm()
+    assert (await bob.home())[0] == id
+
+
+@simulation(seeds=1, world=stage)
+async def test_a_status_that_another_node_leaves_to_its_relay_is_shown_to_its_author_alone(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    id = await ada.publish()
+    assert await ada.home() == await bob.home() == [id]
+    notified: list[Address] = []
+
+    def post_to_all(self: MailboxWriter, cells: Iterable[Cell], envelope: Envelope) -> None:
+        notified.extend(cell.address for cell in cells)
+
+    def post(self: MailboxWriter, cell: Cell, envelope: Envelope) -> None:
+        notified.append(cell.address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MailboxWriter, "post_to_all", post_to_all)
+        patch.setattr(MailboxWriter, "post", post)
+        facts = sim.actors.actor_context.facts
+        await facts.receive([PublishedStatus(id, ada.id).before_relay()], Origin("test"))
+        await facts.receive([EditedStatus(id).before_relay()], Origin("test"))
+        assert notified == [home_address(ada.id)]
+        await facts.receive([PublishedStatus(id, ada.id)], Origin("test"))
+        assert home_address(bob.id) in notified
 
 
 @simulation(seeds=5, world=stage)
