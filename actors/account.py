@@ -19,8 +19,8 @@ from .broadcast.viewers import Related, ViewerRules
 from .change import Change
 from .context import ActorContext
 from .entity import EntityActor
-from .facts.accounts import ChangedUser
-from .facts.fact import Fact, LearnFact
+from .facts.accounts import ChangedUser, ReloadedAccount
+from .facts.fact import Fact, LearnFact, ReadAgain
 from .facts.marks import ChangedConversationMutes, MarkedStatus, UnmarkedStatus
 from .facts.relations import ChangedRelation
 from .facts.statuses import ChangedStatus, DeletedStatus, PollChanged
@@ -105,18 +105,22 @@ class AccountActor(EntityActor):
         self.audience: Audience = "here"
 
     async def load(self) -> None:
-        database = self.context.database
-        if self._cell.incarnation > 1:
+        context = self.context
+        if self._cell.incarnation > 1 and context.others.owns(self.shard):
             # A turn that crashed after its commit has published no facts, and may have changed rows of other accounts.
             # A client that repeats the request may be answered at once, before a relay has published them.
-            self.context.own_rows.clear()
-            self.context.accounts.drop(self.id)
-            if self.context.others.owns(self.shard):
-                await self.context.outbox.publish_pending(self.address)
-        elif self.context.others.took(self.shard):
-            await self.context.outbox.publish_pending(self.address)
-        self.user = await database.read(users.find_user, self.id)
+            await context.facts.apply([ReloadedAccount(self.id)])
+            await context.outbox.publish_pending(self.address)
+        elif context.others.took(self.shard):
+            await context.outbox.publish_pending(self.address)
+        await self.read_rows()
+
+    async def read_rows(self) -> None:
+        """Read the rows that this actor mirrors."""
+        self.user = await self.context.database.read(users.find_user, self.id)
         self.rules = await self.context.viewers.read(self.id)
+        self.requests = None
+        self.flags.clear()
 
     def describe(self) -> str:
         following, flags, filtering = len(self.perspective.following), len(self.flags), len(self.filters.rows)
@@ -243,6 +247,11 @@ def change_relation(account: AccountActor, message: Related) -> None:
 @turn(AccountActor, LearnFact)
 def apply_fact(account: AccountActor, message: LearnFact) -> None:
     account.apply(message.fact)
+
+
+@turn(AccountActor, ReadAgain)
+async def read_again(account: AccountActor, message: ReadAgain) -> None:
+    await account.read_rows()
 
 
 @turn(AccountActor, PollChanged)

@@ -67,7 +67,7 @@ class Transaction:
 class Change(Transaction):
     """One try of a transaction of the actor at `by`, in its shard. The turn's message has the `origin`."""
 
-    __slots__ = ("by", "committed_refusal", "context", "due", "fact_promises", "origin", "shard", "written")
+    __slots__ = ("by", "committed_refusal", "context", "due", "fact_promises", "origin", "shard", "since", "written")
 
     def __init__(self, db: Connection, context: ActorContext, by: Address, shard: int, origin: Origin) -> None:
         super().__init__(db, context.ids, context.clock.now())
@@ -75,6 +75,7 @@ class Change(Transaction):
         self.by = by
         self.shard = shard
         self.origin = origin
+        self.since = context.facts.changes
         self.written = False
         self.fact_promises: list[int] = []  # ids of the promises that the turn keeps itself: it publishes the facts
         self.due: set[AnyQueue] = set()  # the queues of other promises that are due at once

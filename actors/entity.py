@@ -99,15 +99,15 @@ class EntityActor(Actor):
         if not change.facts:
             return
         try:
-            await self._publish(change.facts, change.fact_promises)
+            await self._publish(change)
         except Unavailable as error:
             raise Doubtful("committed, and not published: the database is away") from error
 
-    async def _publish(self, facts: Sequence[Fact], promised: Sequence[int]) -> None:
-        context = self.context
+    async def _publish(self, change: Change) -> None:
+        context, facts, promised = self.context, change.facts, change.fact_promises
         for fact in facts:
             self.apply(fact)
-        context.facts.cache(facts)
+        context.facts.cache(facts, change.since)
         for fact in facts:
             if isinstance(fact, PublishedStatus | EditedStatus) and not await self._wait_for_room(
                 fact, facts, promised

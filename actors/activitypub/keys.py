@@ -77,6 +77,12 @@ class SigningKeys:
         self._forgotten += 1
         self.changes += 1
 
+    def clear(self) -> None:
+        """Drop all keys from the cache, because any of them may have been replaced."""
+        self._cached.clear()
+        self._forgotten += 1
+        self.changes += 1
+
     async def _pair(self, account_id: int | None) -> KeyPair:
         """Return the stored key pair, or make it. If two tasks make it at the same time, both get the pair that was
         stored."""

@@ -106,7 +106,7 @@ class ViewerRules:
         self._shunned_at: dict[int, int] = {}
         self._domains_blocked_at: dict[str, int] = {}
         self._readings: list[Reading] = []
-        self._filters_taken = False
+        self._filters_taken = 0  # the number of the last applied reading of the filters; 0: none yet
         self._taken = 0  # the number of the last applied reading of the relations; 0: none yet
         self._watchers: dict[Watcher, None] = {}
 
@@ -192,12 +192,14 @@ class ViewerRules:
         finally:
             self._readings.remove(reading)
 
-    def take_relations(self, reading: Reading, found: Perspective) -> None:
+    def take_relations(self, reading: Reading, found: Perspective, new_id: Callable[[], int]) -> None:
         """Use the relations that were read, unless a later reading has ended first."""
         if reading.number < self._taken:
             return
         before = self.perspective
         self.perspective = found
+        if self._taken:
+            self._shun(before, new_id)
         self._redo(reading)
         if self._taken:
             kept = self.perspective.following
@@ -209,13 +211,25 @@ class ViewerRules:
             self._tell_watchers()
 
     def take_filters(self, reading: Reading, found: Filters) -> None:
+        """Use the filters that were read, unless a later reading has ended first."""
+        if reading.number < self._filters_taken:
+            return
         before, self.filters = self.filters, found
         self._redo(reading)
         if self.filters == before:
             self.filters = before  # the old object has cached results
         else:
-            self._tell_watchers(filters_changed=self._filters_taken)
-        self._filters_taken = True
+            self._tell_watchers(filters_changed=self._filters_taken > 0)
+        self._filters_taken = reading.number
+
+    def _shun(self, before: Perspective, new_id: Callable[[], int]) -> None:
+        """Note blocks and mutes that were found in rows, without their facts. All notifications so far are older."""
+        now, domains = shunned_by(self.perspective), self.perspective.domain_blocks
+        new = now - shunned_by(before), domains - before.domain_blocks
+        drawn = new_id() if any(new) else 0
+        self._shunned_at = {id: at for id, at in self._shunned_at.items() if id in now} | dict.fromkeys(new[0], drawn)
+        blocked_at = {domain: at for domain, at in self._domains_blocked_at.items() if domain in domains}
+        self._domains_blocked_at = blocked_at | dict.fromkeys(new[1], drawn)
 
     def _redo(self, reading: Reading) -> None:
         for change in reading.changes:
@@ -249,7 +263,7 @@ class Viewers:
         rules = self._rules_of(account_id)
         with self._reading(rules) as reading:
             rows = await self._database.read(relations.relations, account_id)
-            rules.take_relations(reading, perspective_of(account_id, rows))
+            rules.take_relations(reading, perspective_of(account_id, rows), self._new_id)
         return rules
 
     def watch(self, account_id: int, watcher: Watcher) -> ViewerRules:
@@ -265,7 +279,11 @@ class Viewers:
         """Read the rows of watched accounts after unknown changes. Actors read theirs themselves."""
         for account_id in account_ids:
             if (rules := self._rules.get(account_id)) is not None and rules.is_watched:
-                await self.read_relations(account_id)
+                await self.read(account_id)
+
+    async def read_watched_again(self) -> None:
+        """Read the rows of all watched accounts."""
+        await self.read_again(list(self._rules))
 
     def stamps_of(self, account_id: int) -> RelationStamps:
         """Return the newest known stamps of an account, for an actor that has just read the rules."""
@@ -313,6 +331,12 @@ class Viewers:
     def _reading(self, rules: ViewerRules) -> AbstractContextManager[Reading]:
         self._readings += 1
         return rules.reading(self._readings)
+
+
+def shunned_by(perspective: Perspective) -> set[int]:
+    """Return the accounts whose notifications are hidden by a block or a mute."""
+    muted = (id for id, terms in perspective.muting.items() if terms.hide_notifications)
+    return {*perspective.blocking, *muted}
 
 
 def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:

@@ -15,7 +15,7 @@ from ...storage import blocked_domains, instance, server_blocks
 from ...storage.blocked_domains import AllowedDomain, BlockedDomain, Severity
 from ..facts.moderation import ModeratedDomain
 from ..kernel import Command, Refused
-from ..memory.server_blocks import domain_rules, notify_servers
+from ..memory.server_blocks import NOTICE, domain_rules
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
@@ -201,7 +201,7 @@ async def allow(act: StaffAct, message: AllowDomain) -> AllowedDomain | Refused:
     if not await server_blocks.insert(act.db, allowed):
         return await server_blocks.find_by_key(act.db, AllowedDomain, domain) or NOT_FOUND
     await _mark_all(act, domain)
-    await notify_servers(act.db)
+    await act.reload(NOTICE)
     await act.log("allow_domain", Target("domain_allow", allowed.id, domain))
     return allowed
 
@@ -212,7 +212,7 @@ async def disallow(act: StaffAct, message: DisallowDomain) -> AllowedDomain | Re
     if gone is None:
         return NOT_FOUND
     await _mark_all(act, gone.domain)
-    await notify_servers(act.db)
+    await act.reload(NOTICE)
     await act.log("disallow_domain", Target("domain_allow", gone.id, gone.domain))
     return gone
 
@@ -272,7 +272,7 @@ async def _mark_all(act: StaffAct, changed: str) -> None:
 
 async def _record(act: StaffAct, action: str, block: BlockedDomain) -> None:
     """Write an act into the audit log, and have the blocks read again when it is committed."""
-    await notify_servers(act.db)
+    await act.reload(NOTICE)
     await act.log(
         action, Target("domain_block", block.id, block.domain), block.private_comment or "",
         severity=block.severity, reject_media=block.reject_media, reject_reports=block.reject_reports,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ...storage import blocked_networks, server_blocks
 from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
 from ..kernel import Command, Refused
-from ..memory.server_blocks import notify_servers
+from ..memory.server_blocks import NOTICE
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
 from ..rules.roles import Permission
@@ -130,7 +130,7 @@ def _refusal(block: BlockedNetwork, kept: KeptAddresses) -> Refused | None:
 
 async def _record(act: StaffAct, action: str, block: BlockedNetwork) -> None:
     """Write an act into the audit log, and have the blocks read again when it is committed."""
-    await notify_servers(act.db)
+    await act.reload(NOTICE)
     await act.log(action, Target("ip_block", block.id, block.network), block.comment, severity=block.severity)
 
 

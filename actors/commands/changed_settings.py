@@ -7,7 +7,6 @@ from datetime import datetime
 
 from ...storage import accounts, changed_settings, invites
 from ...storage.changed_settings import LOG_LEVEL, MEDIA_BUDGET, REGISTRATIONS
-from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.upkeep import attention
 from ..kernel import Command, Refused
@@ -53,7 +52,7 @@ async def change_setting(act: StaffAct, message: ChangeSetting) -> Refused | Non
         "change_setting", Target("setting", None, setting.name),
         before=configured if before is None else before, after=configured if value is None else value,
     )  # fmt: skip
-    await notices.send(db, NOTICES.get(setting.name, NOTICE))
+    await act.reload(NOTICES.get(setting.name, NOTICE))
     return None
 
 

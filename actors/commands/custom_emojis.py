@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 
 from ...storage import custom_emojis
 from ...storage.custom_emojis import CustomEmoji
-from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ..effects.files import files_unused
 from ..kept.custom_emojis import NOTICE
@@ -102,7 +101,7 @@ async def add_many(
     await custom_emojis.insert_many(act.db, added, act.now)
     for emoji in added:
         await _log(act, "add_custom_emoji", emoji)
-    await notices.send(act.db, NOTICE)
+    await act.reload(NOTICE)
     return added
 
 
@@ -117,7 +116,7 @@ async def change(act: StaffAct, message: ChangeEmoji) -> CustomEmoji | Refused:
         act.promise(files_unused(before.files))
     await custom_emojis.update(act.db, changed, act.now)
     await _log(act, "change_custom_emoji", changed, picture=files is not None, **changes.said())
-    await notices.send(act.db, NOTICE)
+    await act.reload(NOTICE)
     return changed
 
 
@@ -127,7 +126,7 @@ async def remove(act: StaffAct, message: RemoveEmoji) -> Refused | None:
     if found is None:
         return NOT_FOUND
     await _delete(act, [found])
-    await notices.send(act.db, NOTICE)
+    await act.reload(NOTICE)
     return None
 
 

@@ -96,12 +96,7 @@ async def _sign_up(change: AccountChange, message: SignUp) -> User | Refused:
 @turn(AccountActor, ConfirmEmail)
 async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | None:
     """Confirm an address. False if it was confirmed before, None if the link is not valid for it."""
-    try:
-        return await account.change(_confirm, message.token_hash)
-    except BaseException:
-        # The outcome of the commit may not be known: for other actors the account may exist now.
-        account.context.facts.cache([ChangedAccount(account.id)])
-        raise
+    return await account.change(_confirm, message.token_hash)
 
 
 async def _confirm(change: AccountChange, token_hash: bytes) -> bool | None:

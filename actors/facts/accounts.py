@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from ...storage.accounts import Account
 from ...storage.filters import Filter
 from ...storage.users import User
-from .fact import Fact, Facts
+from ..kernel import Origin
+from .fact import Fact, Facts, ReadAgain
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class ChangedAccount(Fact):
         if self.row is None:
             facts.accounts.drop(self.id)
         else:
-            facts.accounts.put(self.id, self.row)
+            facts.put_account(self.row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,22 @@ class RotatedKey(Fact):
     """A local account signs with another key now."""
 
     account_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadedAccount(Fact):
+    """The actor of an account begins a new life: in the life before, a turn may have committed without its facts.
+
+    Most facts are promised, and the relay publishes them. This fact covers the others: everything in memory that only
+    turns of this account change, without a promise. Of other accounts, all changes are promised.
+    """
+
+    account_id: int
+
+    def cache(self, facts: Facts) -> None:
+        facts.accounts.drop(self.account_id)
+
+    def notify_actors(self, facts: Facts, origin: Origin) -> Awaitable[None]:
+        """Have the copies of the actor read the rows again, and read them for streams."""
+        facts.broadcast.to_account(self.account_id, ReadAgain(), origin)
+        return facts.viewers.read_again([self.account_id])

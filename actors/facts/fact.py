@@ -10,15 +10,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from datetime import timedelta
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
+from ...storage.accounts import Account
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
+from ...storage.statuses import Status
 from ..broadcast.broadcast import Broadcast, account_address
 from ..broadcast.events import Keyed
 from ..broadcast.viewers import Viewers
 from ..cluster.others import Others
-from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage
+from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage, first_id_at
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
 from ..rules.visibility import Perspective
@@ -143,6 +146,11 @@ class LearnFact(SystemMessage[None]):
         return f"LearnFact({type(self.fact).__name__})"
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAgain(SystemMessage[None]):
+    """To an account: facts about this account are lost, so that its rows must be read again."""
+
+
 def account_of(by: Address) -> int:
     """Return the account whose actor is at an address."""
     return int(by.key)
@@ -159,6 +167,15 @@ def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
 
 # Statuses that the relay has published before their turns. The rows of these turns may be older than the caches.
 LATE_TURNS_REMEMBERED = 10_000
+# The clocks of two nodes differ less than this, and a fact is never on its way for so long.
+LONGEST_AWAY = timedelta(minutes=2)
+
+
+class Changes(NamedTuple):
+    """The numbers of changes of the caches of rows, as a transaction finds them."""
+
+    of_accounts: int
+    of_statuses: int
 
 
 class Facts:
@@ -189,18 +206,45 @@ class Facts:
         # with it, and read again when it has changed.
         self.acts_of_staff = 0
         self._relayed: dict[int, None] = {}  # statuses that the relay has published, and not, or not yet, their turns
+        # Of the caches that observe facts: what empties them, and what reads their rows again.
+        self._clearing: list[Callable[[], None]] = []
+        self._rereading: list[Callable[[], Awaitable[None]]] = []
+        self._loaders: dict[str, list[Callable[[], Awaitable[None]]]] = {}
+        self._since: Changes | None = None  # of the facts that are being cached
+        self._unknown = 0  # ids up to this one may have been changed by facts that are lost
 
     def observe(self, kind: type[F], cache: Callable[[F], None]) -> None:
         """Call `cache` with each fact of a kind: for caches that the class of the fact does not know."""
         self._observers.setdefault(kind, []).append(cache)
+
+    def clear_by(self, clear: Callable[[], None]) -> None:
+        """Register what empties a cache that observes facts, when facts are lost."""
+        self._clearing.append(clear)
+
+    def reread_by(self, reread: Callable[[], Awaitable[None]]) -> None:
+        """Register what reads rows again, when facts are lost, for memory that can't be emptied."""
+        self._rereading.append(reread)
+
+    def load_by(self, rows: str, load: Callable[[], Awaitable[None]]) -> None:
+        """Register what reads rows into memory again when they were changed, or when facts are lost."""
+        self._loaders.setdefault(rows, []).append(load)
 
     async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE) -> None:
         """Apply facts outside of turns: facts of a request, of an effect, or of a child of the tree."""
         self.cache(facts)
         await self.notify_actors(facts, origin)
 
-    def cache(self, facts: Iterable[Fact]) -> None:
-        """Update the caches. New ids are above the ids of the facts from now on."""
+    @property
+    def changes(self) -> Changes:
+        """The changes of the caches so far: a transaction that begins now finds them."""
+        return Changes(self.accounts.changes, self.statuses.changes)
+
+    def cache(self, facts: Iterable[Fact], since: Changes | None = None) -> None:
+        """Update the caches. New ids are above the ids of the facts from now on.
+
+        `since` are the `changes` that the turn of these facts has found, None for facts of other nodes.
+        """
+        self._since = since
         for fact in facts:
             if newest := fact.newest:
                 self.ids.witness(newest)
@@ -228,6 +272,55 @@ class Facts:
                 self.broadcast.to_account(subject, LearnFact(fact), origin)
             if (waiting := fact.notify_actors(self, origin)) is not None:
                 await waiting
+
+    # Rows in facts --------------------------------------------------------------------------------------------------
+    # Another node may have changed a row after the transaction that has read it. Its fact can come before the fact with
+    # the row, so the row is not stored if it was changed meanwhile.
+
+    def put_account(self, row: Account) -> None:
+        """Cache the row of an account. Its counts are changed from everywhere, so a row of another node is dropped."""
+        if self._since is None:
+            self.accounts.drop(row.id)
+        else:
+            self.accounts.put(row.id, row, self._since.of_accounts)
+
+    def put_status(self, row: Status) -> None:
+        """Cache the row of a new status: the insertion of a status is its oldest change."""
+        if self._since is not None:
+            self.statuses.put(row.id, row, self._since.of_statuses)
+        elif row.id > self._unknown and not self.statuses.is_deleted(row.id):
+            self.statuses.put_first(row.id, row)
+
+    # Lost facts -----------------------------------------------------------------------------------------------------
+
+    def clear(self) -> None:
+        """Empty all caches that follow facts. What awake actors and streams hold is not changed."""
+        self.acts_of_staff += 1
+        self._unknown = first_id_at(self.clock.now() + LONGEST_AWAY)
+        self.accounts.clear()
+        self.statuses.clear()
+        for clear in self._clearing:
+            clear()
+
+    async def forget(self) -> None:
+        """Forget everything that facts keep current, because facts of other nodes are lost.
+
+        Caches are emptied at once. Awake accounts and timelines read their rows again before their next message. When
+        the function returns, open streams follow the rows too. Raises Unavailable; then it must be called again.
+        """
+        self.clear()
+        self.broadcast.to_all("account", ReadAgain(), NOWHERE)
+        self.broadcast.reread_timelines()
+        await self.viewers.read_watched_again()
+        for rows in self._loaders:
+            await self.load(rows)
+        for reread in self._rereading:
+            await reread()
+
+    async def load(self, rows: str) -> None:
+        """Read rows into memory again."""
+        for load in self._loaders.get(rows, ()):
+            await load()
 
     def note_relayed(self, status_id: int) -> None:
         """Note that the relay has published a status before its turn."""

@@ -103,15 +103,16 @@ class PublishedStatus(StoredFact):
         """Cache the rows of the turn, unless the relay was first: then the status may have changed since."""
         if self.shown is None:
             facts.note_relayed(self.id)
+            facts.accounts.drop(self.account_id)
         elif facts.was_relayed(self.id):
             facts.statuses.drop(self.id)
             facts.accounts.drop(self.shown.author.id)
         else:
             if self.shown.status.quote_of_id is None:
-                facts.statuses.put(self.id, self.shown.status)
+                facts.put_status(self.shown.status)
             else:  # another account may have ended the quote since this row was read
                 facts.statuses.drop(self.id)
-            facts.accounts.put(self.shown.author.id, self.shown.author)
+            facts.put_account(self.shown.author)
 
     async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show the status."""
@@ -137,9 +138,12 @@ class PublishedStatus(StoredFact):
         return replace(self, for_author=True)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
-        """Return the status for timelines. None if it was deleted meanwhile: the deletion is a fact of its own."""
+        """Return the status for timelines. None if it was deleted meanwhile: the deletion is a fact of its own.
+
+        If another fact has changed the row meanwhile, it is read again.
+        """
         shown = self.shown
-        if shown is None or shown.status.quote_of_id is not None:
+        if shown is None or not facts.statuses.holds(self.id, shown.status):
             shown = await facts.statuses.show_latest(self.id)
         return None if facts.statuses.is_deleted(self.id) else shown
 
@@ -292,6 +296,7 @@ class GoneStatus(Fact):
 
     def cache(self, facts: Facts) -> None:
         facts.statuses.delete(self.id)
+        facts.accounts.drop(self.account_id)
 
     def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show this status. Its boosts are not notified of."""

@@ -39,7 +39,7 @@ class CustomEmojis:
 
 
 class CustomEmojiLoader(RowLoader):
-    """Reads the rows at start and after each change, and publishes them as a fact."""
+    """Reads the rows at start and after each change, and hands them to the caches that observe the fact."""
 
     def __init__(self, database: Database, facts: Facts) -> None:
         super().__init__()
@@ -50,4 +50,4 @@ class CustomEmojiLoader(RowLoader):
     async def _read(self) -> None:
         rows = await self._database.read(custom_emojis.find_local)
         self.current = CustomEmojis(rows)
-        await self._facts.apply([ChangedCustomEmojis(tuple(rows))])
+        self._facts.cache([ChangedCustomEmojis(tuple(rows))])

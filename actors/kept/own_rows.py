@@ -3,9 +3,9 @@
 Turns of many accounts change these rows: a favourite, mention, block or deletion changes the notifications of other
 accounts. So their facts name the cached pages that they drop, in `OwnRows.observe`. A fact without an account drops the
 pages that have its status, and a fact without either drops all pages. A turn that crashed after its commit has
-published no facts, so an account that is loaded again drops all pages too. A new statement that changes these rows
-needs a fact that is observed there. Only pages without cursors are cached: a deleted row that is not on such a page
-can't change the page.
+published no facts, so an account that is loaded again drops all pages too (`ReloadedAccount`). A new statement that
+changes these rows needs a fact that is observed there. Only pages without cursors are cached: a deleted row that is not
+on such a page can't change the page.
 
 Without the cache a page of notifications would cost 2.3 times its CPU, and a page of conversations 4 times. The drops
 here cost a post nothing that can be measured.
@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from ..facts.accounts import ChangedUser
+from ..facts.accounts import ChangedUser, ReloadedAccount
 from ..facts.conversations import ChangedConversation
 from ..facts.fact import Facts
 from ..facts.moderation import ModeratedAccount, ModeratedDomain
@@ -61,6 +61,8 @@ class OwnRows:
         facts.observe(ChangedUser, lambda fact: self.clear() if fact.user is None else None)
         facts.observe(ModeratedAccount, lambda fact: self.clear())
         facts.observe(ModeratedDomain, lambda fact: self.clear())
+        facts.observe(ReloadedAccount, lambda fact: self.clear())
+        facts.clear_by(self.clear)
 
     def find(self, account_id: int, page: Message[R]) -> R | None:
         """Return the rows of a page if they are cached."""

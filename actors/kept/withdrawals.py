@@ -7,12 +7,12 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from ...storage.accounts import Account
 from ..broadcast.events import ConversationShown, NotificationShown, StatusEvent
-from ..facts.accounts import ChangedAccount
 from ..facts.fact import Facts
 from ..facts.moderation import ModeratedAccount, ModeratedDomain
 from ..facts.statuses import DeletedStatus, GoneStatus
@@ -30,16 +30,21 @@ JUST_NOW = datetime(1970, 1, 1, tzinfo=UTC)
 class Withdrawals:
     """Checks events against deletions, and against the current states of accounts and domains."""
 
-    def __init__(self, accounts: AccountCache, statuses: StatusCache, blocks: ServerBlocks) -> None:
+    def __init__(
+        self, accounts: AccountCache, statuses: StatusCache, blocks: ServerBlocks,
+        waiting: Callable[[], Iterable[Event]],
+    ) -> None:  # fmt: skip
+        """`waiting` returns the events in feeds that some subscribers have still to read."""
         self._accounts = accounts
         self._statuses = statuses
         self._blocks = blocks
+        self._waiting = waiting
         self.facts = 0  # the number of facts so far that may concern an event
         self._states: dict[int, Account] = {}
 
     def observe(self, facts: Facts) -> None:
-        facts.observe(ChangedAccount, self._remember)
-        facts.observe(ModeratedAccount, self._remember)
+        facts.observe(ModeratedAccount, lambda fact: self._remember(fact.row))
+        facts.reread_by(self._read_again)
         for kind in (DeletedStatus, GoneStatus, ModeratedAccount, ModeratedDomain):
             facts.observe(kind, self._count)
 
@@ -54,8 +59,20 @@ class Withdrawals:
     def _count(self, fact: DeletedStatus | GoneStatus | ModeratedAccount | ModeratedDomain) -> None:
         self.facts += 1
 
-    def _remember(self, fact: ChangedAccount | ModeratedAccount) -> None:
-        row = fact.row
+    async def _read_again(self) -> None:
+        """Read the rows of waiting events, because deletions and limits may have been missed."""
+        shown = [status for event in self._waiting() for status in _statuses_of(event)]
+        senders = [event.notification.account.id for event in self._waiting() if isinstance(event, NotificationShown)]
+        ids = {status.id for status in shown}
+        found = await self._statuses.find_many(ids)
+        for id in ids - found.keys():
+            self._statuses.delete(id)
+        rows = await self._accounts.find_many([*(status.author.id for status in shown), *senders])
+        for row in rows.values():
+            self._remember(row)
+        self.facts += 1
+
+    def _remember(self, row: Account | None) -> None:
         if row is None or not (row.id in self._states or row.suspended_at or row.silenced_at or row.deleted_at):
             return
         self._states.pop(row.id, None)
@@ -117,6 +134,26 @@ class Withdrawals:
         if standing.silenced and row.silenced_at is None:
             return replace(row, silenced_at=JUST_NOW)
         return row
+
+
+def _statuses_of(event: Event) -> Iterator[ShownStatus]:
+    """Yield the statuses that an event shows, with boosted and quoted statuses."""
+    match event:
+        case StatusEvent(shown):
+            yield from _with_inner(shown)
+        case NotificationShown(shown):
+            yield from _with_inner(shown.status)
+        case ConversationShown(shown):
+            yield from _with_inner(shown.last)
+        case _:
+            pass
+
+
+def _with_inner(shown: ShownStatus | None) -> Iterator[ShownStatus]:
+    if shown is not None:
+        yield shown
+        yield from _with_inner(shown.boosted)
+        yield from _with_inner(shown.quoted)
 
 
 def _is_gone(account: Account) -> bool:

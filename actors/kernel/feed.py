@@ -138,6 +138,11 @@ class Feed:
         return self._end < self._first + len(self._log)
 
     @property
+    def waiting(self) -> list[Event]:
+        """The events that some subscribers have still to read."""
+        return [logged.event for logged in self._log]
+
+    @property
     def is_crowded(self) -> bool:
         """True if a subscriber that could read at once is far behind."""
         if len(self._log) < CROWDED:

@@ -14,7 +14,7 @@ from .actor import Actor
 from .cell import Asker, Cell, CrowdedCells
 from .drainer import BUDGET, Subscribe
 from .errors import AskCycle, TimedOut
-from .feed import Subscriber
+from .feed import Event, Subscriber
 from .inspection import Inspection
 from .interventions import Interventions
 from .message import NOWHERE, Address, Control, Envelope, Message, Origin, R, Reply
@@ -158,6 +158,11 @@ class Runtime:
         """Return how many events of the feed at this address a subscriber has not read."""
         cell = self.pools[address.kind].cells.get(address.key)
         return 0 if cell is None or cell.listened is None else cell.listened.lag(subscriber)
+
+    def waiting_events(self) -> list[Event]:
+        """Return the events of all feeds that some subscribers have still to read."""
+        cells = [cell for pool in self.pools.values() for cell in pool.cells.values()]
+        return [event for cell in cells if cell.listened is not None for event in cell.listened.waiting]
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Log slow turns, end quarantines and put idle actors to sleep."""

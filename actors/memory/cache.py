@@ -1,7 +1,8 @@
 """A cache of rows, loaded in batches. The turn that changes a row drops it.
 
 A row that is dropped while it is being loaded is returned to its reader but not kept: otherwise the old row could stay
-in the cache after the change.
+in the cache after the change. For the same reason a turn's own row is not stored if the row was changed since the
+turn's transaction began: another node may have reported a later change meanwhile.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MOST_BYTES = 64 * 1024 * 1024  # of the weighed rows of a cache
+# Rows whose latest change is remembered, so that no older row replaces them. A row is older by seconds at most.
+CHANGES_REMEMBERED = 10_000
 
 
 @dataclass(eq=False)
@@ -40,6 +43,9 @@ class RowCache(Generic[T]):
         self._weight = 0
         self._rows: OrderedDict[int, T] = OrderedDict()
         self._loads: dict[_Load, None] = {}
+        self.changes = 0  # the number of rows that were dropped or stored so far
+        self._changed: dict[int, int] = {}  # by row: the number of its latest change
+        self._unknown = 0  # changes up to this number are not remembered
 
     async def find(self, id: int) -> T | None:
         row = self.use(id)
@@ -64,21 +70,37 @@ class RowCache(Generic[T]):
         """Return the row if it is kept. It does not count as used."""
         return self._rows.get(id)
 
-    def put(self, id: int, row: T) -> None:
-        """Store a row after a commit."""
-        self.drop(id)
-        self._keep(id, row)
+    def put(self, id: int, row: T, since: int) -> None:
+        """Store a row after a commit, unless it was changed `since`: the number of changes before the transaction."""
+        if since >= self._unknown and self._changed.get(id, 0) <= since:
+            self.drop(id)
+            self._keep(id, row)
+
+    def put_first(self, id: int, row: T) -> None:
+        """Store a new row after a commit, as it was inserted, unless it was changed already."""
+        if id not in self._changed:
+            self.drop(id)
+            self._keep(id, row)
 
     def drop(self, id: int) -> None:
         """Remove a row that has changed, so that it is read again."""
         self._forget(id)
+        self.changes += 1
+        changed = self._changed
+        changed.pop(id, None)
+        changed[id] = self.changes
+        if len(changed) > CHANGES_REMEMBERED:
+            self._unknown = changed.pop(next(iter(changed)))
         for load in self._loads:
             if id in load.ids:
                 load.changed.add(id)
 
     def clear(self) -> None:
+        """Remove all rows, because any of them may have changed."""
         self._rows.clear()
         self._weight = 0
+        self.changes += 1
+        self._unknown = self.changes
         for load in self._loads:
             load.changed |= load.ids
 

@@ -30,11 +30,15 @@ class RowLoader(ABC):
 
     @asynccontextmanager
     async def changing(self) -> AsyncGenerator[None]:
-        """Read the rows again after a change, also if the outcome of its commit is not known."""
+        """Read the rows again if a change fails: the outcome of its commit may not be known.
+
+        A change that succeeds publishes `ChangedRows`.
+        """
         try:
             yield
-        finally:
+        except BaseException:
             await self.reload()
+            raise
 
     async def reload(self) -> None:
         """Read the rows again, after a commit. While the database is lost, the child goes on trying."""

@@ -1,7 +1,8 @@
 """The server-wide blocks in memory: there are few, and each request asks for some of them.
 
-The turn that changes a block reads all of them again before it answers. Each act on blocks also sends a notice when it
-is committed: by another program, or in a commit whose connection was lost and which ends after the turn has read.
+The turn that changes a block publishes a fact, on which all servers read all blocks again before it answers. Each act
+on blocks also sends a notice when it is committed: by another program, or in a commit whose connection was lost and
+which ends after the turn has read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Callable
 from ...storage import server_blocks
 from ...storage.blocked_domains import AllowedDomain, BlockedDomain
 from ...storage.blocked_networks import BlockedNetwork
-from ...storage.engine import notices
 from ...storage.engine.database import Connection, Database
 from ..rules.domains import DomainRules
 from ..rules.networks import NetworkRules
@@ -40,11 +40,6 @@ class ServerBlocks(RowLoader):
         self.domains, self.networks = await self._database.read(_rules, self.limited)
         for observe in self._observers:
             observe()
-
-
-async def notify_servers(db: Connection) -> None:
-    """Have the running server read the blocks again when the transaction is committed."""
-    await notices.send(db, NOTICE)
 
 
 async def domain_rules(db: Connection, *, limited: bool) -> DomainRules:

@@ -48,6 +48,7 @@ from ..account import AccountActor, AccountChange
 from ..change import Transaction
 from ..context import ActorContext
 from ..facts.fact import promises_with
+from ..facts.server import ChangedRows
 from ..kernel import Address, Ids, Message, Refused, turn
 from ..memory.row_loader import RowLoader
 from ..outbox.outbox import new_effect
@@ -131,6 +132,15 @@ class StaffAct(Transaction):
             self.now, reason, details,
         )  # fmt: skip
         await audit_log.insert(self.db, entry)
+
+    async def reload(self, rows: str) -> None:
+        """Have all servers read rows again that they hold in memory. `rows` is the name of the notice.
+
+        A fact is applied before the act is answered. The notice, which is part of the commit, is for all other cases:
+        acts outside of turns, and commits whose outcome is not known.
+        """
+        await notices.send(self.db, rows)
+        self.publish(ChangedRows(rows))
 
     async def write_promises(self) -> None:
         """Write the promises into the outbox, also those of the facts, at the end of a transaction outside of turns.

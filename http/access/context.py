@@ -16,6 +16,7 @@ from ...actors.broadcast.viewers import Viewers
 from ...actors.cluster.others import Others
 from ...actors.configuration import Settings
 from ...actors.facts.access import RevokedToken
+from ...actors.facts.accounts import ReloadedAccount
 from ...actors.facts.fact import Facts
 from ...actors.facts.moderation import ModeratedAccount
 from ...actors.facts.server import ChangedCustomEmojis, ChangedTrends
@@ -157,9 +158,14 @@ class HttpContext:
         self.facts.observe(EditedStatus, lambda fact: self.translations.drop(fact.id))
         self.facts.observe(DeletedStatus, lambda fact: self.translations.drop(fact.deleted.status.id))
         self.facts.observe(RevokedToken, self._end_token)
+        self.facts.observe(ReloadedAccount, lambda fact: self.tokens.forget_account(fact.account_id))
+        self.facts.clear_by(self.tokens.clear)
         self.facts.observe(ModeratedAccount, self._moderated)
         self.facts.observe(ChangedTrends, lambda fact: self.trends.forget())
+        self.facts.clear_by(self.trends.forget)
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
+        self.facts.load_by("settings", self.live_settings.reload)
+        self.facts.load_by("sign_ups", self.sign_ups.reload)
 
     def note_visit(self, request: Request, account_id: int) -> None:
         """Note that a user is active now, at the address of a request."""

@@ -72,9 +72,6 @@ async def change(me: StaffMember, name: str, posted: SettingForm) -> str | Answe
     if not posted.sure:
         return await _dry_run(me, shown, after, reset=posted.reset)
     await me.ask(ChangeSetting(me.staff, name, None if posted.reset else after, shown.configured))
-    # Every server loads the change soon, on a notification of the commit. This server loads it before the answer.
-    await me.context.live_settings.reload()
-    await me.context.sign_ups.reload()
     return "changed" if after != shown.value else "same"
 
 

@@ -22,10 +22,12 @@ from ...actors.deliveries.hosts import Chance, KnownHosts
 from ...actors.effects.deliveries import DELIVERIES
 from ...actors.entity import EntityActor
 from ...actors.facts.fact import Facts
+from ...actors.kept import custom_emojis
 from ...actors.kept.custom_emojis import CustomEmojiLoader
 from ...actors.kept.own_rows import OwnRows
 from ...actors.kept.withdrawals import Withdrawals
 from ...actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
+from ...actors.memory import server_blocks
 from ...actors.memory.daily_quotas import DailyQuotas
 from ...actors.memory.server_blocks import ServerBlocks
 from ...actors.memory.shared_entries import SharedEntries
@@ -82,11 +84,13 @@ class ActorSystem:
         self.own_rows = OwnRows()
         self.own_rows.observe(self.facts)
         self.blocks = ServerBlocks(database, limited=limited_federation)
-        self.withdrawals = Withdrawals(self.accounts, self.statuses, self.blocks)
+        self.withdrawals = Withdrawals(self.accounts, self.statuses, self.blocks, runtime.waiting_events)
         self.withdrawals.observe(self.facts)
         self.outbox = Outbox(database, runtime, clock, ids, self.facts, publications, record, folder)
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
+        self.facts.load_by(server_blocks.NOTICE, self.blocks.reload)
+        self.facts.load_by(custom_emojis.NOTICE, self.custom_emojis.reload)
         self.actor_context = ActorContext(
             database, clock, ids, ids.next(), self.accounts, self.statuses, self.own_rows, audience, tagged, listed,
             owned, broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,

@@ -9,14 +9,17 @@ from .actor_system import ActorSystem
 
 def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext, log_level: LiveLogLevel) -> None:
     """Drop caches, or reload them, for a notice. None means that notices may be lost: then all caches."""
-    # A command may have changed rows that accounts cache. Commands are rare, so all are dropped.
-    actors.own_rows.clear()
-    if notice in (None, "accounts"):
+    if notice is None:
+        actors.facts.clear()
+    else:
+        # A command may have changed rows that accounts cache. Commands are rare, so all are dropped.
+        actors.own_rows.clear()
+    if notice == "accounts":
         actors.accounts.clear()
         http_context.tokens.clear()
-    if notice in (None, "statuses"):
+    if notice == "statuses":
         actors.statuses.clear()
-    if notice in (None, "trends"):
+    if notice == "trends":
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):
         actors.outbox.wake()

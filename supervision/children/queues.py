@@ -23,7 +23,7 @@ from ...actors.effects.push import PUSH
 from ...actors.effects.received_activities import INBOX, ActivityReceiver
 from ...actors.effects.refreshes import REFRESHES, AccountRefresher
 from ...actors.effects.registry import QueueWithContext
-from ...actors.facts.accounts import RotatedKey
+from ...actors.facts.accounts import ReloadedAccount, RotatedKey
 from ...actors.federation.federation import Federation, Refresher
 from ...actors.federation.import_finder import Finder
 from ...actors.federation.inbox import Inbox
@@ -73,6 +73,8 @@ def delivery_queue(
         actors.hosts, chance, first_retry, on_gone,
     )  # fmt: skip
     actors.facts.observe(RotatedKey, lambda fact: keys.forget(fact.account_id))
+    actors.facts.observe(ReloadedAccount, lambda fact: keys.forget(fact.account_id))
+    actors.facts.clear_by(keys.clear)
     return QueueWithContext(DELIVERIES, DeliverySender(context, post))
 
 

@@ -6,6 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from troupe.actors.memory import cache as module
 from troupe.actors.memory.cache import RowCache
 
 
@@ -84,7 +85,7 @@ async def test_a_row_put_while_it_is_loaded_wins_over_the_one_loaded(
 
     nursery.start_soon(find)
     await wait_all_tasks_blocked()
-    cache.put(1, "newer")
+    cache.put(1, "newer", cache.changes)
     await trio.sleep(2)
     assert (found, cache.peek(1)) == (["newer"], "newer")
 
@@ -135,3 +136,53 @@ async def test_a_load_that_fails_leaves_nothing_behind(table: Table) -> None:
     with pytest.raises(LookupError):
         await cache.find(1)
     assert not cache._loads  # pyright: ignore[reportPrivateUsage]  # nothing else shows it
+
+
+# A row of a turn, and a drop by another node. -----------------------------------------------------------------------
+
+
+def test_a_row_is_not_stored_over_a_change_since_its_transaction_began(table: Table) -> None:
+    cache = RowCache(table.load, 10)
+    cache.drop(1)
+    since = cache.changes
+    cache.drop(2)
+    for id in (1, 2):
+        cache.put(id, "of the turn", since)
+    assert (cache.peek(1), cache.peek(2)) == ("of the turn", None)
+
+
+def test_an_older_row_is_not_stored_over_a_newer_row(table: Table) -> None:
+    cache = RowCache(table.load, 10)
+    since = cache.changes
+    cache.put(1, "newer", since)
+    cache.put(1, "older", since)
+    assert cache.peek(1) == "newer"
+
+
+def test_no_row_of_before_is_stored_after_the_cache_was_cleared(table: Table) -> None:
+    cache = RowCache(table.load, 10)
+    since = cache.changes
+    cache.clear()
+    cache.put(1, "before", since)
+    cache.put(2, "after", cache.changes)
+    assert (cache.peek(1), cache.peek(2)) == (None, "after")
+
+
+def test_a_new_row_is_stored_unless_it_was_changed_before(table: Table) -> None:
+    cache = RowCache(table.load, 10)
+    cache.drop(1)
+    cache.put_first(1, "inserted")
+    cache.put_first(2, "inserted")
+    assert (cache.peek(1), cache.peek(2)) == (None, "inserted")
+
+
+def test_rows_whose_changes_are_not_remembered_are_not_stored(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHANGES_REMEMBERED", 2)
+    cache = RowCache(table.load, 10)
+    since = cache.changes
+    for id in (1, 2, 3):
+        cache.drop(id)
+    cache.put(1, "of the turn", since)
+    assert cache.peek(1) is None
+    cache.put(1, "later", cache.changes)
+    assert cache.peek(1) == "later"
