@@ -12,6 +12,11 @@ a crash the relay makes the fact from its row, reads the current state (`read_ag
 function does this for all facts (`publish_again` in `effects/registry.py`). Facts that streams show are `streamed`:
 they are logged after their publication, and `timelines/missed.py` shows them to clients that were interrupted.
 
+In a cluster every node applies the facts of all nodes, in any order of their senders. So a fact needs no state of its
+sender, and its rows are cached by `Facts.put_account` and `Facts.put_status`, which let no older row replace a newer
+one. When facts are lost, `Facts.forget` brings all memory back from rows: a cache that observes facts also registers
+with `clear_by` or `reread_by`. `tests/architecture/caches.txt` names everything in memory.
+
 Other rooms observe facts: `facts.observe(RevokedToken, ...)` drops a token from the cache of the http room and closes
 its streams. Work that no client sees at once and that changes no cache, such as a mail, is an effect and not a fact.
 """

@@ -44,7 +44,7 @@ class RowCache(Generic[T]):
         self._rows: OrderedDict[int, T] = OrderedDict()
         self._loads: dict[_Load, None] = {}
         self.changes = 0  # the number of rows that were dropped or stored so far
-        self._changed: dict[int, int] = {}  # by row: the number of its latest change
+        self._changed: OrderedDict[int, int] = OrderedDict()  # by row: the number of its latest change
         self._unknown = 0  # changes up to this number are not remembered
 
     async def find(self, id: int) -> T | None:
@@ -87,10 +87,10 @@ class RowCache(Generic[T]):
         self._forget(id)
         self.changes += 1
         changed = self._changed
-        changed.pop(id, None)
         changed[id] = self.changes
+        changed.move_to_end(id)
         if len(changed) > CHANGES_REMEMBERED:
-            self._unknown = changed.pop(next(iter(changed)))
+            _, self._unknown = changed.popitem(last=False)
         for load in self._loads:
             if id in load.ids:
                 load.changed.add(id)
