@@ -125,8 +125,8 @@ def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPa
     for id in range(50):
         rendered.keep(b"x" * 100, id, ())
         rendered.keep(b"x" * 90, id, ())  # made anew: it is weighed once
-        rows.put(id, b"x" * 100)
-        rows.put(id, b"x" * 90)
+        rows.put(id, b"x" * 100, rows.changes)
+        rows.put(id, b"x" * 90, rows.changes)
     assert [id for id in range(50) if rendered.find(id, ()) is not None] == list(range(39, 50))
     assert [id for id in range(50) if rows.peek(id) is not None] == list(range(39, 50))
     rendered.keep(b"x" * 5_000, 99, ())

@@ -168,7 +168,7 @@ def copies_are_not_read_again(patch: Patch) -> None:
 
 
 # Runs that find one quickly.
-KNOWN = {older_rows_are_cached: [(55, "random")]}
+KNOWN = {"older_rows_are_cached": [(55, "random")]}
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_an_older_row_in_a_cache_is_found(break_rule: Callable[[Patch], None], s
     series = Series(scenario, two_nodes, Budget(0))
     with Patch.context() as patch:
         break_rule(patch)
-        _, played = first_failure(series, KNOWN.get(break_rule, ()))
+        _, played = first_failure(series, KNOWN.get(break_rule.__name__, ()))
     assert isinstance(played.error, AssertionError), "an answer is wrong, not the code"
     assert series.play_seed(played.seed, played.strategy).error is None, "and it is right when nothing is broken"
