@@ -80,6 +80,7 @@ class SigningKeys:
     def clear(self) -> None:
         """Drop all keys from the cache, because any of them may have been replaced."""
         self._cached.clear()
+        self._reading = SingleFlight()
         self._forgotten += 1
         self.changes += 1
 

@@ -1,7 +1,9 @@
 """The keys with which this server signs, when one is replaced while it is read."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
@@ -28,7 +30,14 @@ class Rows:
         return found
 
 
-async def test_after_a_key_was_replaced_nobody_signs_with_the_one_before(nursery: trio.Nursery) -> None:
+def forget_one(keys: SigningKeys) -> None:
+    keys.forget(1)
+
+
+@pytest.mark.parametrize("forget", [forget_one, SigningKeys.clear])
+async def test_after_a_key_was_replaced_nobody_signs_with_the_one_before(
+    nursery: trio.Nursery, forget: Callable[[SigningKeys], None]
+) -> None:
     before, after = (KeyPair(ADA, private_pem(key), public_pem(key)) for key in (another_key(), another_key()))
     rows = Rows(before)
     keys = SigningKeys(cast("Database", rows), LocalNames("https://ours.test"))
@@ -40,7 +49,7 @@ async def test_after_a_key_was_replaced_nobody_signs_with_the_one_before(nursery
     nursery.start_soon(sign, "early")
     await wait_all_tasks_blocked()
     rows.stored = after
-    keys.forget(1)
+    forget(keys)
     nursery.start_soon(sign, "late")
     nursery.start_soon(sign, "late too")
     await wait_all_tasks_blocked()
