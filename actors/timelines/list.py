@@ -62,13 +62,11 @@ class ListTimeline(Timeline):
         self.perspective = ANONYMOUS
 
     async def load(self) -> None:
-        database = self.context.database
+        database, others = self.context.database, self.context.others
         self.row = await database.read(lists.find, self.id)
-        may_have_left_facts = self._cell.incarnation > 1
-        if self.row is not None:  # the owner of a list that was deleted is not known
-            others = self.context.others
-            may_have_left_facts = (may_have_left_facts and others.owns(self.shard)) or others.took(self.shard)
-        if may_have_left_facts:
+        # Facts that the owner of the shard has not published. The shard of a deleted list is not known.
+        reloaded = self._cell.incarnation > 1 and (self.row is None or others.owns(self.shard))
+        if reloaded or (self.row is not None and others.took(self.shard)):
             await self.context.outbox.publish_pending(self.address)
         if self.row is None:
             return
