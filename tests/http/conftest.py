@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.cluster.others import Others
 from troupe.actors.configuration import Settings
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import QueueWithContext
@@ -127,6 +128,12 @@ def both_ways(fast_path: str) -> None:
 
 
 @pytest.fixture
+def others() -> Others | None:
+    """The other nodes of the server's cluster; None if it is alone."""
+    return None
+
+
+@pytest.fixture
 async def stage(
     loan: Loan,
     tmp_path: Path,
@@ -136,6 +143,7 @@ async def stage(
     media_made_once: MadeMedia,
     fast_path: str,
     store_options: dict[str, Any],
+    others: Others | None,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> AsyncIterator[Stage]:
@@ -163,7 +171,7 @@ async def stage(
         acting = ActorSystem(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
-            folder=folder,
+            folder=folder, others=others,
         )  # fmt: skip
         push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))
         acting.outbox.add(QueueWithContext(MAIL, post))
