@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from ...storage import notifications, push_subscriptions, users
 from ...storage.accounts import Account
 from ...storage.engine.database import Database
 from ...storage.push_subscriptions import PushSubscription
+from ..cluster.others import Others
 from ..kernel import Clock, Origin, Record
 from ..outgoing.breaker import Breaker
 from ..outgoing.messages import ForbiddenTarget, OutgoingFailure, time_of
@@ -23,8 +24,11 @@ from ..shown.statuses import AccountCache, ShownStatus, StatusCache
 from .delivery import Deliver, PushReply
 from .messages import PushReader, message_of
 
+# The pause while this node of a cluster may have missed facts. Most such times end within a second.
+UNTIL_COMPLETE = timedelta(seconds=1)
+
 # The result of a try: accepted, not visible to its reader any more, refused for good, failed for now, or deferred
-# because the service asked for a pause or requests to it are paused.
+# because the service asked for a pause, requests to it are paused, or this node may have missed facts.
 PushResult = Literal["sent", "not_shown", "ended", "failed", "put_off"]
 
 
@@ -50,6 +54,7 @@ class PushContext:
     accounts: AccountCache
     statuses: StatusCache
     record: Record
+    others: Others
     icon: Callable[[Account], str]
     perspective: Callable[[int, Origin], Awaitable[Perspective]]  # of an account, by its id
     filters: Callable[[int, Origin], Awaitable[Filters]]  # of an account, by its id
@@ -88,10 +93,20 @@ class PushSender:
         now = self._context.clock.now()
         if (until := self._breaker.closed_until(subscription.service, now)) is not None:
             raise PushPutOff(until, "messages to this push service are paused", tried=False)
+        self._require_complete(now)
         message = await self._message(notification_id, subscription, origin)
+        self._require_complete(now)
         if message is None:
             return "not_shown"
         return "sent" if await self._send(subscription, message, f"n{notification_id}") else "ended"
+
+    def _require_complete(self, now: datetime) -> None:
+        """Raise PushPutOff if this node may have missed a fact.
+
+        The records of the message and the perspective of its reader are in memory, and a block may hide the message.
+        """
+        if not self._context.others.is_complete:
+            raise PushPutOff(now + UNTIL_COMPLETE, "this server does not hear from its cluster", tried=False)
 
     async def _message(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> bytes | None:
         """Return the message for a device; None if the notification was deleted or must not be shown to its reader."""

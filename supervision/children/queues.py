@@ -57,7 +57,7 @@ def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> QueueWi
 
     shared = actors.actor_context
     context = PushContext(
-        shared.database, shared.clock, shared.accounts, shared.statuses, record,
+        shared.database, shared.clock, shared.accounts, shared.statuses, record, shared.others,
         partial(avatar_url, base_url=shared.base_url), perspective, filters,
     )  # fmt: skip
     return QueueWithContext(PUSH, PushSender(context, deliver))

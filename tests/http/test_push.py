@@ -17,6 +17,7 @@ from ..checklist.rows import rows
 from ..clients import Client, Person, Stage
 from ..push.service import RESET, PushService, push_service, refusal
 from ..waiting import until_found, until_none
+from .separating import SeparableOthers
 
 PATH = "/api/v1/push/subscription"
 
@@ -24,6 +25,11 @@ PATH = "/api/v1/push/subscription"
 @pytest.fixture
 def options() -> dict[str, Any]:
     return {"rate_limits": False, "test_hosts": ("push.test", "slow.test"), "contact_email": "ops@t.example"}
+
+
+@pytest.fixture
+def others() -> SeparableOthers:
+    return SeparableOthers()
 
 
 @pytest.fixture
@@ -415,6 +421,24 @@ async def test_what_is_hidden_from_its_reader_meanwhile_is_not_sent(
     await stage.sql("UPDATE outbox SET due_at = now() WHERE kind = 'push'")
     await all_sent(stage)
     assert len(service.peer.asked) == 1
+
+
+async def test_nothing_is_sent_while_the_server_may_have_missed_a_block_on_another_node(
+    stage: Stage, ada: Person, bob: Person, service: PushService, others: SeparableOthers
+) -> None:
+    mine = await ada.publish("mine")
+    await subscribe(ada, service, "/ada", "favourite")
+    service.replies["/ada"] = [refusal(500)]
+    await favourite(bob, mine)
+    ((attempts, _, _),) = await tried(stage)
+    others.separate()
+    await stage.sql("UPDATE outbox SET due_at = now() WHERE kind = 'push'")
+    separated = "SELECT attempts FROM outbox WHERE error = 'NotTried: this server does not hear from its cluster'"
+    assert await until_found(lambda: stage.rows(separated)) == [[attempts]], "it was no try"
+    assert len(service.peer.asked) == 1
+    others.rejoin()
+    await all_sent(stage)
+    assert len(service.peer.asked) == 2
 
 
 async def test_a_mention_that_a_filter_hides_in_notifications_is_not_sent(

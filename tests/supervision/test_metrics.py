@@ -17,6 +17,7 @@ import trio
 import trio.testing
 from prometheus_client.exposition import generate_latest
 
+from troupe.actors.cluster.others import Alone
 from troupe.actors.deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliveryReply, DeliverySender
 from troupe.actors.outgoing.messages import Unreachable
 from troupe.actors.push.delivery import PushReply
@@ -122,7 +123,10 @@ async def test_pushes_are_counted_by_result(status: int, retry_after: str | None
         return b"hello" if status else None
 
     context: Any = SimpleNamespace(
-        database=SimpleNamespace(read=read), clock=SimpleNamespace(now=lambda: NOON), record=unrecorded
+        database=SimpleNamespace(read=read),
+        clock=SimpleNamespace(now=lambda: NOON),
+        record=unrecorded,
+        others=Alone(),
     )
     sender: Any = PushSender(context, deliver)
     sender._message = message
