@@ -31,6 +31,9 @@ class Open:
     def __init__(self, behind: int) -> None:
         self.behind = behind
 
+    def resume(self) -> None:
+        raise NotImplementedError
+
     def end(self, why: object) -> None:
         raise NotImplementedError
 
