@@ -1,5 +1,6 @@
 """OAuth: applications, grants and tokens. Secrets are passed and stored as hashes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,6 +50,8 @@ FIND_TOKEN = f"""
     LEFT JOIN users u ON u.account_id = t.account_id
     WHERE t.token_hash = $1
 """
+
+FIND_TOKENS = FIND_TOKEN.replace("t.token_hash = $1", "t.token_hash = ANY($1)")
 
 # A revoked token's push subscription goes with it.
 REVOKE = """
@@ -272,7 +275,16 @@ async def insert_token_by_password(db: Connection, new: NewToken, password_hash:
 async def find_token(db: Connection, token_hash: bytes) -> Token | None:
     """Return a token by its hash, also a revoked token, for which the answer to the client differs."""
     row = await db.fetchrow(FIND_TOKEN, token_hash)
-    return Token(**replaced(row, scopes=tuple(row["scopes"]))) if row is not None else None
+    return None if row is None else _token(row)
+
+
+async def find_tokens(db: Connection, token_hashes: Sequence[bytes]) -> list[Token]:
+    """Return the tokens with these hashes, also revoked tokens."""
+    return [_token(row) for row in await db.fetch(FIND_TOKENS, token_hashes)]
+
+
+def _token(row: Row) -> Token:
+    return Token(**replaced(row, scopes=tuple(row["scopes"])))
 
 
 async def revoke(db: Connection, token_hash: bytes, application_id: int, now: datetime) -> bool:

@@ -115,8 +115,13 @@ def check_state(token: Token, *, waiting: bool = False, moved: bool = False) -> 
         raise Forbidden("Your login is missing a confirmed e-mail address")
     if token.approved_at is None and not waiting:
         raise Forbidden("Your login is currently pending approval")
-    if token.disabled_at or token.suspended_at or token.deleted_at or (token.moved_to_id and not moved):
+    if is_barred(token) or (token.moved_to_id and not moved):
         raise Forbidden("Your login is currently disabled")
+
+
+def is_barred(token: Token) -> bool:
+    """True if the user of a token may do nothing with the account any more."""
+    return bool(token.disabled_at or token.suspended_at or token.deleted_at)
 
 
 # Paths that require a sign-in with limited federation: everything about users. The description of the server, and all

@@ -42,14 +42,14 @@ from ...actors.shown.statuses import AccountCache, StatusCache
 from ...actors.shown.trends import Trends
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
-from ...storage import changed_settings
+from ...storage import changed_settings, oauth
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Connection, Database
 from ..answers.cached import CachedAnswers
 from ..answers.errors import NotFound, Unauthorized
 from ..entities.rendered import Renderings
 from ..intake.request import Request, request_ids
-from .authentication import USER_REQUIRED, Tokens, Viewer, Visits
+from .authentication import USER_REQUIRED, Tokens, Viewer, Visits, is_barred
 from .operations import LivePages, ProxyProbe, Readiness, ServerOperations, Unsupervised
 from .rates import RateLimits, Rates, RequestCounts
 from .streams import Pump, Streams
@@ -59,6 +59,8 @@ R = TypeVar("R")
 
 # argon2 needs 19 MiB and some 20 ms of a core for each password. Two at once leave enough for other requests.
 PASSWORDS_AT_ONCE = 2
+# Tokens that a query reads, when those of all streams are read again.
+TOKENS_AT_ONCE = 1_000
 # Settings with loaders of their own.
 APART = frozenset({"registrations", "log_level"})
 
@@ -160,6 +162,7 @@ class HttpContext:
         self.facts.observe(RevokedToken, self._end_token)
         self.facts.observe(ReloadedAccount, lambda fact: self.tokens.forget_account(fact.account_id))
         self.facts.clear_by(self.tokens.clear)
+        self.facts.reread_by(self.recheck_streams)
         self.facts.observe(ModeratedAccount, self._moderated)
         self.facts.observe(ChangedTrends, lambda fact: self.trends.forget())
         self.facts.clear_by(self.trends.forget)
@@ -195,6 +198,19 @@ class HttpContext:
         self.settings = self.limits.settings = self.configured.changed(changed)
         self.operator_texts.describe(self.settings.description)
         self.kept.forget()
+
+    async def recheck_streams(self) -> None:
+        """Close the streams whose tokens are not valid any more, because facts about tokens may be lost."""
+        hashes = list(self.streams.token_hashes())
+        for start in range(0, len(hashes), TOKENS_AT_ONCE):
+            asked = hashes[start : start + TOKENS_AT_ONCE]
+            found = {token.token_hash: token for token in await self.database.read(oauth.find_tokens, asked)}
+            for token_hash in asked:
+                token = found.get(token_hash)
+                if token is None or token.revoked_at is not None:
+                    self.streams.close_token(token_hash)
+                elif token.account_id is not None and is_barred(token):
+                    self.streams.close_account(token.account_id)
 
     def _note_completeness(self) -> None:
         if self.others.is_complete:

@@ -136,6 +136,10 @@ class Streams:
         """Close the streams of clients that may not use the server any more."""
         self._end(StreamEnd.BARRED, lambda session: barred(session.address))
 
+    def token_hashes(self) -> set[bytes]:
+        """Return the hashes of the tokens of all streams."""
+        return {session.token.token_hash for session in self._sessions if session.token is not None}
+
     def resume_all(self) -> None:
         """Send the events that have waited while this node of a cluster was incomplete."""
         for session in list(self._sessions):

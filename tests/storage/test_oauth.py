@@ -67,6 +67,7 @@ def test_a_revoked_token_is_still_known(stage: Stage) -> None:
     found = stage(oauth.find_token, TOKEN)
     assert found is not None
     assert found.revoked_at == NOW
+    assert stage(oauth.find_tokens, [TOKEN, b"unknown"]) == [found]
     assert not stage(oauth.holds_token, ada.id, app.id, ("read",))
 
 

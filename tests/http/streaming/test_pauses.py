@@ -21,6 +21,7 @@ from troupe.actors.kernel.cell import Cell
 from troupe.actors.kernel.feed import CROWDED
 from troupe.actors.shown.statuses import ShownStatus, entry_of
 from troupe.http.streaming import sse
+from troupe.storage.secrets import hash_of
 
 from ... import plain_http
 from ...clients import Person, Stage
@@ -230,6 +231,25 @@ async def test_a_new_stream_of_an_open_connection_waits_with_the_others(
         assert await ids_of(socket, 1) == [missed["id"]]
         assert (await socket.hear())["event"] == "resumed"
         assert await ids_of(socket, 2) == told
+
+
+async def test_streams_of_tokens_that_were_revoked_by_lost_facts_are_closed(
+    edge: Edge, stage: Stage, ada: Person, bob: Person, cyd: Person
+) -> None:
+    async with (
+        edge.socket("?stream=user", ada.token) as valid,
+        edge.socket("?stream=user", bob.token) as revoked,
+        edge.socket("?stream=user", cyd.token) as disabled,
+        edge.socket("?stream=public") as visitor,
+    ):
+        for socket in (valid, revoked, disabled, visitor):
+            await socket.settle()
+        await stage.sql("UPDATE access_tokens SET revoked_at = now() WHERE token_hash = $1", hash_of(str(bob.token)))
+        await stage.sql("UPDATE users SET disabled_at = now() WHERE account_id = $1", cyd.account.id)
+        await stage.http_context.recheck_streams()
+        assert await revoked.closing() == await disabled.closing() == 1008
+        await valid.settle()
+        await visitor.settle()
 
 
 async def test_a_server_that_stops_does_not_send_what_waits(
