@@ -64,6 +64,8 @@ class SeenBeat:
 
 # Called with the nodes that have joined, and with those that have left.
 OnChange = Callable[[Collection[Member], Collection[Member]], object]
+# Called with the shards that this node has taken, before it handles a command of theirs.
+OnTaken = Callable[[Collection[int]], object]
 
 
 class Membership:
@@ -80,6 +82,7 @@ class Membership:
         self._shards = [ShardRow(shard, None, -1) for shard in range(SHARDS)]
         self._version = UNREAD
         self._observers: list[OnChange] = []
+        self._takers: list[OnTaken] = []
         self._beats: dict[int, SeenBeat] = {}  # by incarnation
         self._reading = trio.Lock()  # so that no older rows are applied after newer rows
         self._begun = 0  # the number of the last read of rows
@@ -113,6 +116,10 @@ class Membership:
     def observe(self, on_change: OnChange) -> None:
         """Call a function with the nodes that have joined and left, whenever `members` has changed."""
         self._observers.append(on_change)
+
+    def observe_shards(self, on_taken: OnTaken) -> None:
+        """Call a function with the shards that this node takes."""
+        self._takers.append(on_taken)
 
     # Joining and leaving
 
@@ -273,6 +280,7 @@ class Membership:
 
     def _apply_shards(self, rows: Iterable[ShardRow]) -> None:
         """Apply owners that are newer than those known. A shard that becomes free may keep its epoch."""
+        taken: list[int] = []
         for row in rows:
             known = self._shards[row.shard]
             if (row.epoch, row.node is None) <= (known.epoch, known.node is None):
@@ -280,8 +288,12 @@ class Membership:
             self._shards[row.shard] = row
             if row.node == self._name:
                 self.own.put(row.shard, row.epoch)
+                taken.append(row.shard)
             elif self.own.owns(row.shard):
                 self.own.lose(row.shard)
+        if taken:
+            for on_taken in self._takers:
+                on_taken(taken)
 
     @property
     def _own(self) -> tuple[str, int]:

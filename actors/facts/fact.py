@@ -20,7 +20,7 @@ from ...storage.statuses import Status
 from ..broadcast.broadcast import Broadcast, account_address
 from ..broadcast.events import Keyed
 from ..broadcast.viewers import Viewers
-from ..cluster.others import Others
+from ..cluster.others import Alone, Others
 from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage, first_id_at
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
@@ -190,7 +190,6 @@ class Facts:
         statuses: StatusCache,
         viewers: Viewers,
         broadcast: Broadcast,
-        others: Others,
     ) -> None:
         self.database = database
         self.clock = clock
@@ -199,7 +198,7 @@ class Facts:
         self.statuses = statuses
         self.viewers = viewers
         self.broadcast = broadcast
-        self.others = others
+        self.others: Others = Alone()
         # `Any` is the class of the key: the type of a dict can't express that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
         # The number of acts of staff on accounts and domains: values that depend on the states of accounts are cached
@@ -259,10 +258,11 @@ class Facts:
         if acknowledged is not None:
             await acknowledged
 
-    async def receive(self, facts: Sequence[Fact], origin: Origin) -> None:
+    async def receive(self, facts: Sequence[object], origin: Origin) -> None:
         """Apply the facts of a commit of another node."""
-        self.cache(facts)
-        await self._notify_own_actors(facts, origin)
+        received = [fact for fact in facts if isinstance(fact, Fact)]
+        self.cache(received)
+        await self._notify_own_actors(received, origin)
 
     async def _notify_own_actors(
         self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None

@@ -48,11 +48,15 @@ class Ids:
     """
 
     def __init__(self, clock: Clock, node: int = 0) -> None:
+        self._clock = clock
+        self.use(node)
+        self._tick = 0  # the last id, without its node number
+
+    def use(self, node: int) -> None:
+        """Make ids with this node number from now on. No other process may have it."""
         if not 0 <= node < NODES:
             raise ValueError(f"node must be 0 to {NODES - 1}, not {node}")
-        self._clock = clock
         self._node = node
-        self._tick = 0  # the last id, without its node number
 
     def witness(self, id: int) -> None:
         """Make only ids above `id` from now on. `id` may come from another process, whose clock is ahead.

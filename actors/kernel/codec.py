@@ -89,6 +89,15 @@ class Codec:
         name, body = _read(HEAD, data)
         return self._form(name).decode(body)
 
+    def decode_message(self, data: bytes) -> Message[object]:
+        """Read a message. Raises Unreadable."""
+        name, body = _read(HEAD, data)
+        form = self._form(name)
+        if not issubclass(form.kind, Message):
+            raise Unreadable(f"{name} is no message")
+        message: Any = form.decode(body)  # an instance of the form's class
+        return message
+
     def encode_answer(self, message: type[Message[R]], answer: R | Refused) -> bytes:
         """Write an answer or a refusal. An answer has a name only if its class does not follow from the message's."""
         if type(answer) in self._answers[message].named:

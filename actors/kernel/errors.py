@@ -9,6 +9,7 @@ KernelError
     ├── Crashed       the actor failed on this message, or was restarted under it
     ├── Quarantined   the actor failed too often and rests
     ├── TimedOut      the deadline passed; whether the turn took place is not known
+    ├── OwnerLost     the process of the actor has ended or can't be reached; the same is not known
     ├── Stopping      the process is shutting down
     └── Incomplete    this node may have missed a change (`actors/cluster/others.py`)
 """
@@ -73,6 +74,10 @@ class Quarantined(NotAnswered):
 
 class TimedOut(NotAnswered):
     """Raised when the deadline passed before the answer."""
+
+
+class OwnerLost(NotAnswered):
+    """Raised when the process that owns the actor ended before it answered, or has no successor yet."""
 
 
 class Stopping(NotAnswered):

@@ -189,6 +189,7 @@ class Envelope:
     reply: Reply[object] | None = None
     crashes: int = 0  # the number of incarnations that crashed on it
     sent_at: float = 0.0  # on Trio's clock
+    waiting: tuple[str, ...] = ()  # addresses of the actors that wait for the answer, if a turn has asked
 
     @property
     def can_wait(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
+from typing import Protocol
 
 import trio
 
@@ -27,10 +28,23 @@ from .request_trail import RequestTrail
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
 
+class Owners(Protocol):
+    """Brings commands to the processes that own their actors, if several processes run actors on one database.
+
+    For the own process it calls `Runtime.ask` and `Runtime.tell` again, with the addresses that wait elsewhere.
+    """
+
+    def tell(self, address: Address, message: Message[object], origin: Origin) -> None: ...
+
+    async def ask(
+        self, address: Address, message: Message[R], origin: Origin, deadline: float, asker: Asker | None
+    ) -> R: ...
+
+
 class Runtime:
     """The registry of all actors: pools by kind.
 
-    `record` writes the supervision log, `chance` is the source of jitter.
+    `record` writes the supervision log, `chance` is the source of jitter. A process that is not alone sets `owners`.
     """
 
     def __init__(
@@ -48,6 +62,7 @@ class Runtime:
         self.trail = RequestTrail()
         self.inspection = Inspection(self.pools, self.trail)
         self.interventions = Interventions(self.pools)
+        self.owners: Owners | None = None
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
@@ -72,8 +87,13 @@ class Runtime:
         )
         return pool
 
-    def tell(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
-        """Send without waiting."""
+    def tell(
+        self, address: Address, message: Message[object], *, origin: Origin = NOWHERE, arrived: bool = False
+    ) -> None:
+        """Send without waiting. A command that has `arrived` is for this process."""
+        if self.owners is not None and message.at_owner and not arrived:
+            self.owners.tell(address, message, origin)
+            return
         pool = self._pool(address, message)
         now = trio.current_time()
         pool.mailbox_writer.post(pool.cell(address.key, now), self._envelope(message, origin, now))
@@ -121,21 +141,29 @@ class Runtime:
         origin: Origin = NOWHERE,
         deadline: float | None = None,
         asker: Asker | None = None,
+        arrived: tuple[str, ...] | None = None,
     ) -> R:
         """Send and wait for the answer until `deadline` (on Trio's clock).
 
-        Raises the refusal of the turn, or an error of `errors.py`. If the caller is cancelled, only the wait ends.
+        Raises the refusal of the turn, or an error of `errors.py`. If the caller is cancelled, only the wait ends. A
+        command that has `arrived` is for this process; the actors at these addresses wait for its answer.
         """
         pool = self._pool(address, message)
         if holds_the_loop(simulated=self._simulated):
             await trio.lowlevel.checkpoint()
         now = trio.current_time()
+        ends_at = now + ASK_TIMEOUT if deadline is None else deadline
+        if self.owners is not None and message.at_owner and arrived is None:
+            return await self.owners.ask(address, message, origin, ends_at, asker)
         cell = pool.cell(address.key, now)
         reply: Reply[R] = Reply()
-        envelope = self._envelope(message, origin, now, now + ASK_TIMEOUT if deadline is None else deadline, reply)
+        envelope = self._envelope(message, origin, now, ends_at, reply)
+        if arrived:
+            self._refuse_cycle(address, envelope, arrived)
         if asker is None and pool.drainer.answer_now(cell, envelope, now):
             return reply.take() if reply.given else await wait_for_answer(cell, envelope, reply)
         if asker is not None:
+            envelope.waiting = waiting_for(asker)
             enter_wait(asker, cell, envelope, self._record)
         pool.mailbox_writer.post(cell, envelope)
         try:
@@ -180,6 +208,13 @@ class Runtime:
             pool.keep()
 
     # -- inside
+
+    def _refuse_cycle(self, address: Address, envelope: Envelope, waiting: tuple[str, ...]) -> None:
+        """Raise `AskCycle` if the actor itself waits for this answer, by way of another process."""
+        envelope.waiting = waiting
+        if str(address) in waiting:
+            record_cycle(self._record, str(address), envelope)
+            raise AskCycle(f"{address} is asked, and waits for the answer itself: {', '.join(waiting)}")
 
     async def _control(self, address: Address, message: Control[R], origin: Origin) -> R:
         pool = self.pools[address.kind]
@@ -232,13 +267,23 @@ def enter_wait(asker: Asker, asked: Cell, envelope: Envelope, record: Record) ->
     cell: Cell | None = asked
     while cell is not None:
         if cell is asker.cell:
-            record(
-                "ask.cycle", actor=str(cell.address), message=envelope.kind, message_id=envelope.id,
-                request_id=envelope.origin.request_id, causes=list(envelope.origin.causes), decision="refused",
-            )  # fmt: skip
+            record_cycle(record, str(cell.address), envelope)
             raise AskCycle(f"{cell.address} asks {asked.address}, which waits for it")
         cell = cell.work.waits_for if cell.work is not None else None
     asker.waits_for = asked
+
+
+def record_cycle(record: Record, actor: str, envelope: Envelope) -> None:
+    record(
+        "ask.cycle", actor=actor, message=envelope.kind, message_id=envelope.id,
+        request_id=envelope.origin.request_id, causes=list(envelope.origin.causes), decision="refused",
+    )  # fmt: skip
+
+
+def waiting_for(asker: Asker) -> tuple[str, ...]:
+    """Return the addresses of the actors that wait for the answer to an ask of a turn: the asker, and its askers."""
+    envelope = asker.cell.envelope
+    return (*(envelope.waiting if envelope is not None else ()), str(asker.cell.address))
 
 
 def holds_the_loop(*, simulated: bool) -> bool:

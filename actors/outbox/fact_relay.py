@@ -71,7 +71,6 @@ class FactRelay(Relay[EffectContext]):
         self._statuses = context.facts.statuses
         self._broadcast = context.facts.broadcast
         self._others = context.facts.others
-        self._ids = context.ids
         self._publications = publications
         self._published: list[PublishedPromises] = []
         self._logging = trio.Lock()

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from itertools import cycle
 from time import perf_counter
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -99,8 +99,7 @@ class Relay(Generic[C_co]):
         self._database = database
         self._clock = clock
         self._record = record
-        self._id = ids.next()  # the name of this relay in the rows that it has claimed
-        self._deletions = Deletions(database, self._id)
+        self._ids = ids
         self._after = ""  # the group after which to look for rows; empty: from the first group
         self._workers: set[RelayWorker] = set()
         self._unclaimed: list[int] = []  # ids of claimed rows to be released
@@ -110,6 +109,16 @@ class Relay(Generic[C_co]):
         self._look_at = 0.0  # when to look for rows, unless woken before
         self._gathering = trio.CancelScope()  # the pause after a round
         self._is_behind = False  # True if there are probably more rows than the workers could claim
+
+    # Drawn at the first use: a node of a cluster gets the number for its ids when it joins.
+    @cached_property
+    def _id(self) -> int:
+        """The name of this relay in the rows that it has claimed."""
+        return self._ids.next()
+
+    @cached_property
+    def _deletions(self) -> Deletions:
+        return Deletions(self._database, self._id)
 
     def wake(self) -> None:
         """Look for rows at once: some were committed, or a crash has left some."""

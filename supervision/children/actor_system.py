@@ -16,7 +16,7 @@ from ...actors.broadcast.audience import Audience
 from ...actors.broadcast.broadcast import Broadcast
 from ...actors.broadcast.publications import Publications
 from ...actors.broadcast.viewers import Viewers
-from ...actors.cluster.others import Alone, Others
+from ...actors.cluster.others import Others
 from ...actors.context import ActorContext
 from ...actors.deliveries.hosts import Chance, KnownHosts
 from ...actors.effects.deliveries import DELIVERIES
@@ -51,7 +51,10 @@ TIMELINE_MEMORY = 256 * 2**20  # bytes that all awake timelines may hold togethe
 
 
 class ActorSystem:
-    """A pool of each kind of actor, with the parts that all actors share."""
+    """A pool of each kind of actor, with the parts that all actors share.
+
+    `others` makes the port to the other nodes of a cluster. Without it the process is alone.
+    """
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class ActorSystem:
         chance: Chance = random.random,
         tally_delay: float = 180.0,
         timeline_memory: Callable[[], int] = lambda: TIMELINE_MEMORY,
-        others: Others | None = None,
+        others: Callable[[Facts, Publications], Others] | None = None,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)
@@ -79,8 +82,9 @@ class ActorSystem:
         publications = Publications(ids)
         broadcast = Broadcast(runtime, audience, tagged, listed, owned, publications)
         self.viewers = Viewers(database, ids.next)
-        others = others or Alone()
-        self.facts = Facts(database, clock, ids, self.accounts, self.statuses, self.viewers, broadcast, others)
+        self.facts = Facts(database, clock, ids, self.accounts, self.statuses, self.viewers, broadcast)
+        if others is not None:
+            self.facts.others = others(self.facts, publications)
         self.own_rows = OwnRows()
         self.own_rows.observe(self.facts)
         self.blocks = ServerBlocks(database, limited=limited_federation)
@@ -95,7 +99,7 @@ class ActorSystem:
             database, clock, ids, ids.next(), self.accounts, self.statuses, self.own_rows, audience, tagged, listed,
             owned, broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
             DailyQuotas(), publications, base_url, local_domain, timedelta(seconds=tally_delay),
-            SharedEntries(timeline_memory), others,
+            SharedEntries(timeline_memory), self.facts.others,
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         bound = SharedBound(self.actor_context.shared_entries.is_exceeded)

@@ -118,6 +118,26 @@ class LogEvent(Enum):
         Level.WARNING,
         "This server took the database over from another server, which can write no more.",
     )
+    NODE_COMPLETE = (
+        "node.complete",
+        Level.INFO,
+        "This node has heard from all other nodes of the cluster, and answers requests.",
+    )
+    NODE_INCOMPLETE = (
+        "node.incomplete",
+        Level.WARNING,
+        "This node has not heard from another node of the cluster for a moment. It answers 503 until it has.",
+    )
+    NODE_RESET = (
+        "node.reset",
+        Level.WARNING,
+        "Changes of another node did not arrive, or it has ended. This node reads everything in memory again.",
+    )
+    NODE_UNREADABLE = (
+        "node.unreadable",
+        Level.ERROR,
+        "A message of another node can't be read, and was ignored. The nodes may have different versions.",
+    )
     NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database, so this server exits."
     OUTBOX_RETRY = (
         "outbox.retry",

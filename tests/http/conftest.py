@@ -171,7 +171,7 @@ async def stage(
         acting = ActorSystem(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
-            folder=folder, others=others,
+            folder=folder, others=None if others is None else lambda facts, publications: others,
         )  # fmt: skip
         push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))
         acting.outbox.add(QueueWithContext(MAIL, post))

@@ -20,6 +20,7 @@ from troupe.actors.rules.polls import PollTerms
 from troupe.storage import follows
 from troupe.supervision.testing import Budget, Fault, Run
 from troupe.supervision.testing.stage import Person, Simulation, TwoServers, two_servers
+from troupe.supervision.testing.stage.people import Served
 from troupe.supervision.testing.stage.server import SimulatedServer
 from troupe.supervision.testing.stage.two_servers import TALLY_DELAY
 
@@ -328,7 +329,7 @@ async def of(reader: Person, author: Person) -> list[int]:
     return by(reader.server, author, set(await reader.home()))
 
 
-def by(server: SimulatedServer, author: Person, ids: set[int]) -> list[int]:
+def by(server: Served, author: Person, ids: set[int]) -> list[int]:
     """Those of some statuses that are of an author."""
     rows = server.database.rows("SELECT id FROM statuses WHERE account_id = $1 ORDER BY id", author.id)
     return [row["id"] for row in rows if row["id"] in ids]

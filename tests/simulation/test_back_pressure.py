@@ -205,5 +205,5 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         sim.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.database.arrange(stream_log.log_published, dict.fromkeys([row.id for row in rows], 0), [])
+        sim.database.arrange(stream_log.log_published, dict.fromkeys([row.id for row in rows], 0), [], None)
         await trio.sleep(30)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from itertools import count
-from typing import TypeVar
+from typing import Protocol, TypeVar
+
+import trio
 
 from ....actors.account import PerspectiveOf
 from ....actors.broadcast.broadcast import account_address, home_address
@@ -15,9 +17,9 @@ from ....actors.commands.followed_tags import FollowTag, UnfollowTag
 from ....actors.commands.follows import Follow, Unfollow
 from ....actors.commands.mutes import Mute, Unmute
 from ....actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
-from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
+from ....actors.kernel import NOWHERE, Address, Clock, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation
-from ....actors.shown.statuses import may_see
+from ....actors.shown.statuses import ShownStatus, may_see
 from ....actors.timelines.home import HomePage
 from ....storage import follows, oauth, relations
 from ....storage.engine.database import Connection, StorageError
@@ -25,8 +27,10 @@ from ....storage.follows import FollowTerms as StoredFollow
 from ....storage.oauth import Application, NewToken
 from ....storage.secrets import hash_of
 from ....storage.upkeep.paging import Page
+from ..lockstep import LockstepDatabase
+from ..run import Run
 from .patience import insist
-from .server import SimulatedServer
+from .server import ServerPlace
 from .stream import Stream
 
 R = TypeVar("R")
@@ -55,10 +59,41 @@ BELONGS_AT_HOME = """
 """
 
 
+class Asking(Protocol):
+    """The actors of a server."""
+
+    async def ask(self, address: Address, message: Message[R], *, origin: Origin = NOWHERE) -> R: ...
+
+
+class Served(Protocol):
+    """The part of a server, or of several servers on one database, that people use."""
+
+    run: Run
+    running: trio.Event
+    place: ServerPlace
+    database: LockstepDatabase
+
+    @property
+    def clock(self) -> Clock: ...
+
+    @property
+    def runtime(self) -> Asking: ...
+
+    def new_id(self) -> int: ...
+
+    async def find_shown(self, status: int) -> ShownStatus | None: ...
+
+    async def shown(self, ids: Sequence[int]) -> list[int]: ...
+
+    async def open_stream(self, stream: Stream) -> Stream: ...
+
+    def stream_at(self, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> Stream: ...
+
+
 class Person:
     """An account and its user. `published` and `deleted` are the ids that the app has received, in that order."""
 
-    def __init__(self, server: SimulatedServer, id: int, name: str) -> None:
+    def __init__(self, server: Served, id: int, name: str) -> None:
         self.id = id
         self.name = name
         self.published: list[int] = []
@@ -126,12 +161,12 @@ class Person:
 
     async def sees(self, status: int) -> bool:
         """True if the API would show this status to this person."""
-        shown = await insist(self.server, self.name, lambda: self.server.actors.statuses.show(status))
+        shown = await insist(self.server, self.name, lambda: self.server.find_shown(status))
         return shown is not None and may_see(shown, await self.insist(PerspectiveOf()))
 
     async def stream(self) -> Stream:
         """Open the `user` stream."""
-        stream = Stream(self.server, f"{self.name}'s stream", home_address(self.id), self.home)
+        stream = self.server.stream_at(f"{self.name}'s stream", home_address(self.id), self.home)
         return await self.server.open_stream(stream)
 
     async def relation(self, other: Person) -> Relation:

@@ -31,12 +31,13 @@ class CodedRuntime(Runtime):
         origin: Origin = NOWHERE,
         deadline: float | None = None,
         asker: Asker | None = None,
+        arrived: tuple[str, ...] | None = None,
     ) -> R:
         kind = type(message)
         owner_account(address, message)  # fails on a command whose owner is not known
         answer: R | Refused
         try:
-            answer = await super().ask(address, message, origin=origin, deadline=deadline, asker=asker)
+            answer = await super().ask(address, message, origin=origin, deadline=deadline, asker=asker, arrived=arrived)
         except Refused as refusal:
             answer = refusal
         read = CODEC.decode_answer(kind, CODEC.encode_answer(kind, answer))

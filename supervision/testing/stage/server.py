@@ -7,29 +7,33 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import orjson
 import trio
 from outcome import Error, Outcome, Value
 
 from ....actors.activitypub.vocabulary import host_of
+from ....actors.broadcast.publications import Publications
+from ....actors.cluster.others import Alone, Others
 from ....actors.deliveries.sender import ClientPost, DeliveryReply, OnGone, Post
 from ....actors.effects.mail import MAIL
 from ....actors.effects.previews import PageNotRead
 from ....actors.effects.received_activities import INBOX, ReceivedActivity
 from ....actors.effects.registry import QueueWithContext
+from ....actors.facts.fact import Facts
 from ....actors.federation.federation import Federation
 from ....actors.federation.inbox import Inbox
 from ....actors.federation.inbox_context import InboxContext
 from ....actors.federation.key_directory import KeyDirectory
 from ....actors.federation.reception import take_up
-from ....actors.kernel import NOWHERE, Ids
+from ....actors.kernel import NOWHERE, Address, Ids
 from ....actors.kernel.pool_context import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
 from ....actors.outgoing.messages import Unreachable
 from ....actors.push.delivery import PushReply
+from ....actors.shown.statuses import ShownStatus
 from ....storage.engine.database import Unavailable
 from ....storage.engine.json_values import JsonObject
 from ....storage.preview_cards import CardFacts
@@ -151,14 +155,14 @@ class SimulatedServer:
         self.actors = ActorSystem(
             RememberedLooks(self.database), self.runtime, self.clock, self._ids, self.record,
             base_url=self.base_url, local_domain=domain, idle=self._idle, chance=run.random.random,
-            tally_delay=self.place.tally_delay,
+            tally_delay=self.place.tally_delay, others=self._others,
         )  # fmt: skip
         network = self.place.network
         self.outgoing = nowhere() if network is None else network.client(self.place.label)
         self.federation = Federation(
             self.actors.actor_context, self.runtime, self.outgoing, self.record, partial(a_key, domain)
         )
-        helpers = [Child("parking", parking.run)]
+        helpers = [*self._children_of_node(), Child("parking", parking.run)]
         add = self.actors.outbox.add
         if self._has_mail:
             add(QueueWithContext(MAIL, post))
@@ -179,10 +183,21 @@ class SimulatedServer:
         if self._has_loaders:
             helpers += self.actors.loaders()
         children = [*self.actors.children(), *helpers, *self.actors.relays()]
-        self._supervisor = Supervisor(self.place.domain, children, self.record)
+        self._supervisor = Supervisor(self.place.domain, children, self.record, fatal=self.fatal)
         self._stopping = trio.Event()
         self._stopped = trio.Event()
         self._life = trio.CancelScope()
+
+    #: Errors that end the process.
+    fatal: ClassVar[tuple[type[Exception], ...]] = ()
+
+    def _others(self, facts: Facts, publications: Publications) -> Others:
+        """Return the other nodes of the cluster. This server is alone."""
+        return Alone()
+
+    def _children_of_node(self) -> list[Child]:
+        """Return the children that keep a node in its cluster."""
+        return []
 
     def _inbox(self) -> Inbox:
         """Return the queue context that applies the activities of other servers."""
@@ -223,6 +238,14 @@ class SimulatedServer:
 
     def _observe(self, address: object, message: object, when: Literal["before", "after"]) -> None:
         self.run.faults.turn(f"{self.place.label}{address}", message, when)
+
+    async def find_shown(self, status: int) -> ShownStatus | None:
+        """Return the records of a status."""
+        return await self.actors.statuses.show(status)
+
+    def stream_at(self, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> Stream:
+        """Return a client of the feed at an address, which is not connected yet. `read` reads the page of the feed."""
+        return Stream(self, name, address, read)
 
     async def shown(self, ids: Sequence[int]) -> list[int]:
         """Return the statuses of a page that can still be rendered."""

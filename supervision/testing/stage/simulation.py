@@ -112,7 +112,7 @@ class Simulation(SimulatedServer):
     async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
         """Return several persons with fresh accounts, which exist before the scenario begins."""
         people = [Person(self, self.new_id(), name) for name in names]
-        self.database.arrange(_settle_in, people, self.base_url, self.clock.now(), locked=locked)
+        self.database.arrange(settle_in, people, self.base_url, self.clock.now(), locked=locked)
         return people
 
     def sign_in(self, people: Sequence[Person]) -> None:
@@ -181,7 +181,7 @@ class Simulation(SimulatedServer):
         return awake.issuperset([*context.audience.all_cells, *context.tagged.all_cells])
 
 
-async def _settle_in(
+async def settle_in(
     db: Connection, people: Sequence[Person], base_url: str, now: datetime, *, locked: bool
 ) -> None:  # fmt: skip
     await accounts.create_local_many(db, [_account(person, base_url, locked) for person in people], now)

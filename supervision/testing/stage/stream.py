@@ -12,7 +12,7 @@ from ....actors.broadcast.events import (
     StatusAppeared,
     StatusGone,
 )
-from ....actors.kernel import Address, Event, Feed, Runtime
+from ....actors.kernel import Address, Event, Feed
 from ....actors.rules.visibility import ANONYMOUS
 from ....actors.shown.notifications import ShownNotification
 from ....actors.shown.statuses import ShownStatus, quote_state
@@ -21,10 +21,17 @@ from ..run import Broken
 from .patience import Restarting, insist
 
 
+class Feeds(Protocol):
+    """The actors of a server, or of any of several servers."""
+
+    async def subscribe(self, address: Address, subscriber: Stream) -> None: ...
+
+
 class Streaming(Restarting, Protocol):
     """A server with streams."""
 
-    runtime: Runtime
+    @property
+    def runtime(self) -> Feeds: ...
 
     def reopen(self, stream: Stream) -> None: ...
 

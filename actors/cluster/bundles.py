@@ -1,0 +1,225 @@
+"""Bundles: the facts of a commit for the other nodes, their acknowledgements, and the polls that find lost bundles.
+
+A turn that has published facts answers when every node has acknowledged its bundle, or may no longer answer from memory
+(`peers.py`). A node acknowledges a bundle when its caches and stream rules have changed and its actors' mailboxes have
+the messages, so that each later request on that node sees the change.
+
+A bundle that is lost is noticed by the next poll. Then the node reads everything again: it does not ask for the bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+import trio
+
+from ...storage.engine.database import Database, StorageError
+from ...storage.upkeep.highest import highest_id
+from ..broadcast.publications import Publications
+from ..kernel import Origin, Record
+from ..kernel.codec import Codec, Unreadable
+from ..kernel.errors import describe
+from .peers import Peer
+from .wire import Acknowledgement, Body, Bundle, Poll, PollAnswer, Sent
+
+T = TypeVar("T")
+
+SendBody = Callable[[Peer, Body], None]
+AGAIN = 0.5  # seconds until everything is read again, after the database was away
+
+
+class Memory(Protocol):
+    """The copies of this node, which follow facts."""
+
+    async def receive(self, facts: Sequence[object], origin: Origin) -> None:
+        """Apply the facts of a commit of another node."""
+        ...
+
+    async def forget(self) -> None:
+        """Drop all copies, because facts are lost. Raises StorageError if they can't be read again."""
+        ...
+
+
+class Waiting:
+    """The wait for the acknowledgements of a bundle."""
+
+    def __init__(self, until: dict[Peer, float]) -> None:
+        self._until = until
+        self._changed = trio.Event()
+
+    def acknowledge(self, peer: Peer) -> None:
+        self._until.pop(peer, None)
+        self._changed.set()
+
+    async def end(self) -> None:
+        """Wait until each node has acknowledged the bundle, or may no longer answer from memory."""
+        while late := [until for until in self._until.values() if until > trio.current_time()]:
+            self._changed = trio.Event()
+            with trio.move_on_at(max(late)):
+                await self._changed.wait()
+
+
+class Bundles:
+    """The bundles that this node sends and receives."""
+
+    def __init__(
+        self, database: Database, codec: Codec, memory: Memory, publications: Publications, send: SendBody, peers: Callable[[], Iterable[Peer]], notice: Callable[[], None],
+        record: Record,
+    ) -> None:  # fmt: skip
+        self.sent = 0  # the number of the last bundle
+        self.forgetting = 0  # times that everything is being read again
+        self._database = database
+        self._codec = codec
+        self._memory = memory
+        self._publications = publications
+        self._send = send
+        self._peers = peers
+        self._notice = notice  # called when `forgetting` changes
+        self._record = record
+        self._waiting: dict[int, Waiting] = {}
+        self._lost: list[Peer] = []  # removed nodes that may still answer from memory for a moment
+
+    # The own facts --------------------------------------------------------------------------------------------------
+
+    def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
+        """Send the facts of a commit to all peers. Return the wait for their acknowledgements."""
+        now = trio.current_time()
+        peers = list(self._peers())
+        self._lost = [peer for peer in self._lost if peer.may_answer_until > now]
+        self.sent += 1
+        if not peers and not self._lost:
+            return None
+        encoded = [self._codec.encode(fact) for fact in facts]
+        bundle = Bundle(self.sent, encoded, Sent.by(origin), self._publications.current, self._publications.progress())
+        waiting = self._waiting[bundle.number] = Waiting(
+            {peer: peer.may_answer_until for peer in (*peers, *self._lost)}
+        )
+        for peer in peers:
+            self._send(peer, bundle)
+        return self._acknowledged(bundle.number, waiting)
+
+    async def _acknowledged(self, number: int, waiting: Waiting) -> None:
+        try:
+            await waiting.end()
+        finally:
+            del self._waiting[number]
+
+    def take_acknowledgement(self, peer: Peer, body: Acknowledgement) -> None:
+        for number in body.numbers:
+            if (waiting := self._waiting.get(number)) is not None:
+                waiting.acknowledge(peer)
+
+    # The facts of other nodes -----------------------------------------------------------------------------------------
+
+    def take_bundle(self, peer: Peer, bundle: Bundle) -> bool:
+        """Take a bundle of another node. Return True if `apply` must be started, which applies what has come.
+
+        A repeated bundle is acknowledged again.
+        """
+        if bundle.number <= peer.through:
+            self._send(peer, Acknowledgement([bundle.number]))
+            return False
+        peer.bundles[bundle.number] = bundle
+        if peer.is_applying or peer.through + 1 not in peer.bundles:
+            return False
+        peer.is_applying = True
+        return True
+
+    async def apply(self, peer: Peer) -> None:
+        """Apply the bundles of another node in their order, up to the first that has not come, and acknowledge them.
+
+        The facts of an account keep their order, also if their author did not wait for the acknowledgements.
+        """
+        try:
+            while (bundle := peer.bundles.get(peer.through + 1)) is not None:
+                try:
+                    facts = [self._codec.decode(fact) for fact in bundle.facts]
+                    with self._publications.foreign(peer.process, bundle.publication):
+                        await self._memory.receive(facts, bundle.sent.origin)
+                except (StorageError, Unreadable) as error:
+                    await self.forget(f"facts of {peer.name} were not applied: {describe(error)}")
+                peer.skip_to(bundle.number)
+                self._publications.hear(peer.process, bundle.progress)
+                self._send(peer, Acknowledgement([bundle.number]))
+        finally:
+            peer.is_applying = False
+
+    def lose(self, peer: Peer) -> Awaitable[None]:
+        """Read everything again, because a node has ended: nobody may have got the facts of its last changes.
+
+        From this call until then this node is not complete.
+        """
+        self._lost.append(peer)
+        self._count_forgetting(1)
+        return self._lose(peer)
+
+    async def _lose(self, peer: Peer) -> None:
+        try:
+            highest = await self._insist(lambda: self._database.read(highest_id))
+            await self.forget(f"{peer.name} has ended")
+            self._publications.leave(peer.process, highest)
+        finally:
+            self._count_forgetting(-1)
+
+    async def forget(self, reason: str) -> None:
+        """Drop all copies, and read them again. Until then this node is not complete."""
+        self._record("node.reset", error=reason, decision="everything in memory is read again")
+        self._count_forgetting(1)
+        try:
+            await self._insist(self._memory.forget)
+        finally:
+            self._count_forgetting(-1)
+
+    def _count_forgetting(self, step: int) -> None:
+        self.forgetting += step
+        self._notice()
+
+    async def _insist(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Call a function until PostgreSQL has answered."""
+        while True:
+            try:
+                return await call()
+            except StorageError:
+                await trio.sleep(AGAIN)
+
+    # Polls ------------------------------------------------------------------------------------------------------------
+
+    def poll(self, peer: Peer) -> None:
+        self._send(peer, Poll(trio.current_time()))
+
+    def answer_poll(self, peer: Peer, poll: Poll) -> None:
+        """Tell a node the number of the last bundle that was sent to it. It is required once it may change rows."""
+        now = trio.current_time()
+        if peer.is_member and peer.complete_until > now:
+            peer.is_required = True
+        peer.answered_at = now
+        self._send(peer, PollAnswer(poll.at, self.sent, peer.is_required, self._publications.progress()))
+
+    def take_poll_answer(self, peer: Peer, answer: PollAnswer) -> bool:
+        """Note up to when this node has all bundles of another node. Return True if bundles are lost: see `skip`."""
+        peer.admits = peer.admits or answer.admits
+        if peer.is_skipping:
+            return False
+        if peer.is_met:
+            peer.is_skipping = peer.hears(answer.at, answer.last, trio.current_time())
+        else:
+            peer.is_met = True
+            peer.is_skipping = answer.last > peer.through  # sent before this node was known
+            peer.hears(answer.at, answer.last, trio.current_time())
+        if peer.through >= answer.last:  # else this node has not shown everything that the other node has logged
+            self._publications.hear(peer.process, answer.progress)
+        return peer.is_skipping
+
+    async def skip(self, peer: Peer, last: int) -> None:
+        """Read everything again, in place of the bundles up to `last` that have not come."""
+        missed = range(peer.through + 1, last + 1)
+        try:
+            await self.forget(f"bundles {missed.start} to {last} of {peer.name} are lost")
+        finally:
+            peer.is_skipping = False
+        peer.skip_to(last)
+        self._send(peer, Acknowledgement([*missed]))
+        if not peer.is_applying and peer.through + 1 in peer.bundles:
+            peer.is_applying = True
+            await self.apply(peer)

@@ -1,0 +1,244 @@
+"""A node of a cluster: its peers, the datagrams between them, and whether it may answer from memory.
+
+A node begins in these steps. It writes its row (`membership.py`), so that the others know it. It polls them until each
+has answered and admits it: they have heard from it too, and from then on miss none of its facts without noticing. Only
+then it takes a share of the shards, and changes rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import TypeVarTuple, Unpack
+
+import trio
+
+from ...storage.engine.database import Database
+from ...storage.engine.shards import shard_of
+from ..broadcast.publications import Publications
+from ..kernel import Ids, Origin, Record, Runtime
+from ..kernel.codec import Codec, Unreadable
+from .bundles import Bundles, Memory
+from .commands import Commands
+from .membership import Member, Membership
+from .peers import Peer
+from .transport import Transport
+from .wire import (
+    Acknowledgement,
+    Answer,
+    Body,
+    Bundle,
+    Command,
+    Datagram,
+    Failure,
+    Poll,
+    PollAnswer,
+    Withdrawal,
+    decode,
+    encode,
+)
+
+Ts = TypeVarTuple("Ts")
+
+POLL_EVERY = 0.25  # seconds
+
+
+class Cluster:
+    """The other nodes, for the parts of this one (`Others`), and the owners of accounts, for its runtime."""
+
+    def __init__(
+        self, membership: Membership, transport: Transport, database: Database, runtime: Runtime, codec: Codec,
+        memory: Memory, publications: Publications, ids: Ids, record: Record,
+    ) -> None:  # fmt: skip
+        self._membership = membership
+        self._transport = transport
+        self._ids = ids
+        self._record = record
+        self._publications = publications
+        self._peers: dict[str, Peer] = {}
+        self._incarnation = 0  # until it has joined
+        self._has_joined = False
+        self._was_complete = False
+        self._observers: list[Callable[[], None]] = []
+        self._removed: dict[str, int] = {}  # the last incarnation of each node that was removed
+        self._nursery: trio.Nursery | None = None
+        self._heard = trio.Event()  # set when a poll is answered, or a member has left
+        self.bundles = Bundles(
+            database, codec, memory, publications, self._send, self._peers.values, self._hear, record
+        )
+        self.commands = Commands(runtime, codec, self, self._send, self._peers.get)
+        self._runtime = runtime
+        membership.observe(self._change_members)
+        membership.observe_shards(self._take_shards)
+
+    # Others -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_complete(self) -> bool:
+        now = trio.current_time()
+        return self._has_joined and not self.bundles.forgetting and all(
+            peer.complete_until > now for peer in self._peers.values() if peer.is_required
+        )  # fmt: skip
+
+    @property
+    def is_leader(self) -> bool:
+        return self._has_joined and self._membership.is_leader
+
+    def owns(self, shard: int) -> bool:
+        return self._membership.own.owns(shard)
+
+    def took(self, shard: int) -> bool:
+        return self._membership.own.took(shard)
+
+    def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
+        return self.bundles.send(facts, origin)
+
+    def observe(self, on_change: Callable[[], None]) -> None:
+        self._observers.append(on_change)
+
+    # The owners of accounts ------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self._membership.member.name
+
+    def owner_of(self, shard: int) -> str | None:
+        return self._membership.owner_of(shard)
+
+    async def refresh(self) -> None:
+        await self._membership.refresh()
+
+    # The life of this node -------------------------------------------------------------------------------------------
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Join the cluster, and be a part of it until `stopping`."""
+        async with trio.open_nursery() as self._nursery:
+            member = await self._membership.join()
+            self._ids.use(member.number)
+            self._publications.incarnation = self._incarnation = member.incarnation
+            self._nursery.start_soon(self._membership.run, stopping)
+            self._nursery.start_soon(self._poll)
+            while not self._is_admitted:
+                await self._heard.wait()
+            self._has_joined = True
+            await self._membership.take_share()
+            self._notice()
+            task_status.started()
+            await stopping.wait()
+            await self._membership.leave()
+            self._nursery.cancel_scope.cancel()
+
+    @property
+    def _is_admitted(self) -> bool:
+        """True if this node and all others hear from each other."""
+        now = trio.current_time()
+        return not self.bundles.forgetting and all(
+            peer.admits and peer.complete_until > now for peer in self._peers.values()
+        )
+
+    def _hear(self) -> None:
+        self._heard.set()
+        self._heard = trio.Event()
+        self._notice()
+
+    async def _poll(self) -> None:
+        while True:
+            for peer in list(self._peers.values()):
+                self.bundles.poll(peer)
+            self._notice()
+            await trio.sleep(POLL_EVERY)
+
+    def _notice(self) -> None:
+        """Call the observers if this node has become complete, or is so no longer."""
+        if self._was_complete != self.is_complete:
+            self._was_complete = not self._was_complete
+            self._record("node.complete" if self._was_complete else "node.incomplete")
+            for observer in self._observers:
+                observer()
+
+    def _change_members(self, joined: Iterable[Member], left: Iterable[Member]) -> None:
+        for member in left:
+            self._removed[member.name] = max(member.incarnation, self._removed.get(member.name, 0))
+            if (peer := self._peers.get(member.name)) is not None and peer.incarnation <= member.incarnation:
+                self._lose(peer)
+        for member in joined:
+            peer = self._known(member.name, member.incarnation)
+            if peer is not None:
+                peer.is_member = True
+                peer.is_required = peer.is_required or not self._has_joined
+
+    def _take_shards(self, shards: Collection[int]) -> None:
+        """Load the awake actors of accounts and lists again: until now they have followed the facts of their owner.
+
+        The former owner may have committed facts that it has not sent. The address of a list names no account.
+        """
+        for cell in self._runtime.awake("account"):
+            if shard_of(cell.address.key) in shards:
+                self._runtime.resync(cell.address)
+        for cell in self._runtime.awake("list"):
+            self._runtime.resync(cell.address)
+
+    def _lose(self, peer: Peer) -> None:
+        """Remove a process that has ended. It may have changed rows whose facts nobody has got."""
+        del self._peers[peer.name]
+        self.commands.lose(peer)
+        self._start(self.bundles.lose, peer)
+        self._hear()
+
+    def _known(self, name: str, incarnation: int) -> Peer | None:
+        """Return the peer with this incarnation. None if it is an earlier process of the node, or was removed."""
+        if incarnation <= self._removed.get(name, 0):
+            return None
+        peer = self._peers.get(name)
+        if peer is not None and peer.incarnation < incarnation:
+            self._removed[name] = peer.incarnation
+            self._lose(peer)
+            peer = None
+        if peer is None:
+            peer = self._peers[name] = Peer(name, incarnation)
+            self._publications.join(peer.process)
+        return peer if peer.incarnation == incarnation else None
+
+    # Datagrams --------------------------------------------------------------------------------------------------------
+
+    def receive(self, sender: str, data: bytes) -> None:
+        """Take a datagram. The transport calls this."""
+        try:
+            datagram = decode(data)
+        except Unreadable as error:
+            self._record("node.unreadable", node=sender, error=error, decision="ignored")
+            return
+        if datagram.to != self._incarnation or (peer := self._known(sender, datagram.sender)) is None:
+            return
+        self._ids.witness(datagram.id)
+        self._take(peer, datagram.body)
+
+    def _take(self, peer: Peer, body: Body) -> None:
+        match body:
+            case Bundle():
+                if self.bundles.take_bundle(peer, body):
+                    self._start(self.bundles.apply, peer)
+            case Acknowledgement():
+                self.bundles.take_acknowledgement(peer, body)
+            case Command():
+                self._start(self.commands.take_command, peer, body)
+            case Answer():
+                self.commands.take_answer(peer, body)
+            case Failure():
+                self.commands.take_failure(peer, body)
+            case Withdrawal():
+                self.commands.withdraw(peer, body)
+            case Poll():
+                self.bundles.answer_poll(peer, body)
+            case PollAnswer():
+                self._notice()  # if the last answer is no longer valid, before this answer is
+                if self.bundles.take_poll_answer(peer, body):
+                    self._start(self.bundles.skip, peer, body.last)
+                self._hear()
+
+    def _start(self, function: Callable[[Unpack[Ts]], Awaitable[object]], *args: *Ts) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(function, *args)
+
+    def _send(self, peer: Peer, body: Body) -> None:
+        datagram = Datagram(self._incarnation, peer.incarnation, self._ids.next(), body)
+        self._transport.send(peer.name, encode(datagram))

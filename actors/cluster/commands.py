@@ -1,0 +1,257 @@
+"""Commands that are handled by the owner of an account, on whichever node that is.
+
+The asker of a command finds the owner by the map of the shards. If the shard has moved, the command comes back, and is
+sent to the new owner until its deadline: a command that comes back has changed nothing. Answers, refusals and errors
+are those of the owner's turn. If the owner ends or can't be reached, the outcome is not known, as after a timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import trio
+
+from ...storage.engine.database import Doubtful, NotOwner, StorageError, Unavailable
+from ...storage.engine.shards import shard_of
+from ..kernel import (
+    Address,
+    AskCycle,
+    Busy,
+    Crashed,
+    KernelError,
+    Message,
+    NotAnswered,
+    Origin,
+    Quarantined,
+    Refused,
+    Runtime,
+    Stopping,
+    TimedOut,
+)
+from ..kernel.cell import Asker
+from ..kernel.codec import Codec, Unreadable
+from ..kernel.errors import OwnerLost
+from ..kernel.message import R, Reply
+from ..kernel.runtime import waiting_for
+from .bundles import SendBody
+from .others import Incomplete
+from .peers import Peer
+from .placement import owner_account
+from .wire import Answer, Command, Failure, Sent, Withdrawal
+
+PAUSE = 0.1  # seconds until a command is sent again, after its shard has moved
+# Commands of a node that are remembered, so that a repeated datagram is not handled twice.
+REMEMBERED = 10_000
+
+MOVED = "Moved"
+ERRORS: dict[str, type[Exception]] = {
+    kind.__name__: kind
+    for kind in (AskCycle, Busy, Crashed, Quarantined, TimedOut, Stopping, OwnerLost, Incomplete, Unavailable, Doubtful)
+}
+
+
+class Moved(Exception):
+    """Raised when the node of a shard does not own it, or nobody does at the moment. Nothing was done."""
+
+
+class Map(Protocol):
+    """The owners of the shards, and whether this node may use its memory."""
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    @property
+    def name(self) -> str:
+        """The name of this node."""
+        ...
+
+    def owner_of(self, shard: int) -> str | None: ...
+
+    async def refresh(self) -> None:
+        """Read the owners again."""
+        ...
+
+
+class Asked:
+    """The commands that this node has got from a process of another node: repeated datagrams are ignored."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, trio.CancelScope] = {}
+        self._seen: dict[int, None] = {}
+
+    def is_new(self, number: int) -> bool:
+        if number in self._seen:
+            return False
+        self._seen[number] = None
+        if len(self._seen) > REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+        return True
+
+
+class Commands:
+    """Brings commands to the owners of accounts. The `Owners` of the runtime."""
+
+    def __init__(
+        self, runtime: Runtime, codec: Codec, map: Map, send: SendBody, peer: Callable[[str], Peer | None]
+    ) -> None:
+        self._runtime = runtime
+        self._codec = codec
+        self._map = map
+        self._send = send
+        self._peer = peer
+        self._number = 0
+        self._asked: dict[int, tuple[Peer, type[Message[Any]], Reply[Any]]] = {}  # commands without an answer yet
+        self._of_peers: dict[Peer, Asked] = {}
+
+    # The own commands -------------------------------------------------------------------------------------------------
+
+    def tell(self, address: Address, message: Message[object], origin: Origin) -> None:
+        """Send a command without waiting. It is lost if the owner is not known or not there."""
+        node = self._owner(address, message)
+        if node == self._map.name:
+            self._runtime.tell(address, message, origin=origin, arrived=True)
+        elif node is not None and (peer := self._peer(node)) is not None:
+            self._send_command(peer, address, message, origin, 0.0, (), answered=False)
+
+    async def ask(
+        self, address: Address, message: Message[R], origin: Origin, deadline: float, asker: Asker | None
+    ) -> R:
+        """Have the owner handle a command, and return its answer. Raises as `Runtime.ask`, and OwnerLost."""
+        while True:
+            try:
+                node = self._owner(address, message)
+                if node == self._map.name:
+                    return await self._ask_own(address, message, origin, deadline, (), asker)
+                peer = None if node is None else self._peer(node)
+                if peer is None:
+                    raise Moved
+                return await self._ask(peer, address, message, origin, deadline, asker)
+            except (Moved, NotOwner) as moved:
+                if trio.current_time() + PAUSE >= deadline:
+                    raise OwnerLost(f"{address} has no owner") from moved
+            await trio.sleep(PAUSE)
+            await self._map.refresh()
+
+    async def _ask_own(
+        self, address: Address, message: Message[R], origin: Origin, deadline: float, waiting: tuple[str, ...],
+        asker: Asker | None = None,
+    ) -> R:  # fmt: skip
+        """Have an actor of this node handle a command.
+
+        Turns check much from memory before their transaction. So a refusal counts only if no fact is missing here.
+        """
+        if not self._map.is_complete:
+            raise Incomplete
+        try:
+            return await self._runtime.ask(
+                address, message, origin=origin, deadline=deadline, asker=asker, arrived=waiting
+            )
+        except Refused:
+            if self._map.is_complete:
+                raise
+            raise Incomplete from None
+
+    def _owner(self, address: Address, message: Message[object]) -> str | None:
+        account = owner_account(address, message)
+        return self._map.name if account is None else self._map.owner_of(shard_of(account))
+
+    async def _ask(
+        self, peer: Peer, address: Address, message: Message[R], origin: Origin, deadline: float, asker: Asker | None
+    ) -> R:
+        waiting = () if asker is None else waiting_for(asker)
+        seconds = deadline - trio.current_time()
+        number = self._send_command(peer, address, message, origin, seconds, waiting, answered=True)
+        reply: Reply[R] = Reply()
+        self._asked[number] = peer, type(message), reply
+        try:
+            with trio.move_on_at(deadline):
+                return await reply.wait()
+            raise TimedOut(message.label)
+        finally:
+            del self._asked[number]
+            if not reply.given:
+                self._send(peer, Withdrawal(number))
+
+    def _send_command(
+        self, peer: Peer, address: Address, message: Message[object], origin: Origin, seconds: float,
+        waiting: tuple[str, ...], *, answered: bool,
+    ) -> int:  # fmt: skip
+        self._number += 1
+        encoded = self._codec.encode(message)
+        command = Command(self._number, str(address), encoded, Sent.by(origin), seconds, waiting, answered)
+        self._send(peer, command)
+        return self._number
+
+    def take_answer(self, peer: Peer, answer: Answer) -> None:
+        if (found := self._asked.get(answer.number)) is not None and found[0] is peer:
+            _, message, reply = found
+            reply.give(self._codec.decode_answer(message, answer.answer))
+
+    def take_failure(self, peer: Peer, failure: Failure) -> None:
+        if (found := self._asked.get(failure.number)) is not None and found[0] is peer:
+            kind = Moved if failure.error == MOVED else ERRORS.get(failure.error, OwnerLost)
+            found[2].give(kind(failure.text))
+
+    def lose(self, peer: Peer) -> None:
+        """End the waits for a process that has ended, and its commands that wait here."""
+        for asked, _, reply in list(self._asked.values()):
+            if asked is peer:
+                reply.give(OwnerLost(f"{peer.name} has ended"))
+        if (of_peer := self._of_peers.pop(peer, None)) is not None:
+            for scope in of_peer.running.values():
+                scope.cancel()
+
+    # The commands of other nodes --------------------------------------------------------------------------------------
+
+    async def take_command(self, peer: Peer, command: Command) -> None:
+        """Handle a command as the owner, and send its answer."""
+        asked = self._of_peers.setdefault(peer, Asked())
+        if not asked.is_new(command.number):
+            return
+        with trio.CancelScope() as scope:
+            asked.running[command.number] = scope
+            try:
+                body = await self._outcome(command)
+            finally:
+                del asked.running[command.number]
+            if body is not None:
+                self._send(peer, body)
+
+    async def _outcome(self, command: Command) -> Answer | Failure | None:
+        number = command.number
+        try:
+            message = self._codec.decode_message(command.message)
+            answer = await self._handle(Address.parse(command.address), message, command)
+            return Answer(number, self._codec.encode_answer(type(message), answer)) if command.answered else None
+        except (Moved, NotOwner):
+            return Failure(number, MOVED, "")
+        except (KernelError, StorageError) as error:
+            return Failure(number, _known(error), str(error))
+        except (Unreadable, TypeError) as error:  # of another version of the server
+            return Failure(number, NotAnswered.__name__, str(error))
+
+    async def _handle(self, address: Address, message: Message[R], command: Command) -> R | Refused | None:
+        """Have an actor of this node handle a command. Return its answer or refusal."""
+        origin = command.sent.origin
+        if self._owner(address, message) != self._map.name:
+            raise Moved
+        if not command.answered:
+            self._runtime.tell(address, message, origin=origin, arrived=True)
+            return None
+        deadline = trio.current_time() + command.seconds
+        try:
+            return await self._ask_own(address, message, origin, deadline, command.waiting)
+        except Refused as refusal:
+            return refusal
+
+    def withdraw(self, peer: Peer, withdrawal: Withdrawal) -> None:
+        """End the wait for an answer. A command whose turn has not begun is withdrawn."""
+        asked = self._of_peers.get(peer)
+        if asked is not None and (scope := asked.running.get(withdrawal.number)) is not None:
+            scope.cancel()
+
+
+def _known(error: Exception) -> str:
+    """Return the name of the nearest class of an error that the other node knows."""
+    return next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS), OwnerLost.__name__)

@@ -1,0 +1,68 @@
+"""What a node knows of another node: which of its facts were applied here, and how long they are all.
+
+A node may answer from memory only while it has applied all facts of every other node. So it asks each of them again and
+again for the number of its last bundle (`Poll`). An answer is valid for `VALID` seconds, counted from when the question
+was sent: a node whose bundles it counts sends no later one that this node could lack, without waiting for as long. No
+clocks are compared, only intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .wire import Bundle
+
+VALID = 1.0  # seconds
+# A writer waits longer than an answer is valid by this part, because clocks do not run equally fast.
+DRIFT = 0.1
+# Seconds that a missing bundle may be late. Then it counts as lost, and everything is read again from rows.
+LATE = 0.5
+
+
+@dataclass(eq=False)
+class Peer:
+    """Another node of the cluster, by the incarnation of its process. Times are on Trio's clock."""
+
+    name: str
+    incarnation: int
+    is_member: bool = False  # its row is known
+    is_met: bool = False  # it has answered a poll
+    admits: bool = False  # it hears from this node, which may therefore change rows
+    is_required: bool = False  # it may change rows, so this node must hear from it
+    is_skipping: bool = False  # everything is read again in place of its lost bundles
+    through: int = 0  # all of its bundles up to this number were applied
+    bundles: dict[int, Bundle] = field(default_factory=dict[int, "Bundle"])  # later bundles that have come
+    is_applying: bool = False
+    complete_until: float = 0.0
+    missing_since: float | None = None
+    answered_at: float = 0.0  # the time of the last answer to one of its polls
+
+    @property
+    def process(self) -> str:
+        """The name of the process, which differs from those of earlier processes of the node."""
+        return f"{self.name}/{self.incarnation}"
+
+    @property
+    def may_answer_until(self) -> float:
+        """The time until which the node may answer from memory without the bundles that it has not got."""
+        return self.answered_at + VALID * (1 + DRIFT) if self.answered_at else 0.0
+
+    def hears(self, at: float, last: int, now: float) -> bool:
+        """Take the answer to a poll that was sent `at` a time. Return True if bundles are lost."""
+        if self.through >= last:
+            self.complete_until = max(self.complete_until, at + VALID)
+            self.missing_since = None
+            return False
+        if all(number in self.bundles for number in range(self.through + 1, last + 1)):
+            return False  # they are being applied
+        if self.missing_since is None:
+            self.missing_since = now
+        if self.is_skipping:
+            return False
+        return now - self.missing_since > LATE
+
+    def skip_to(self, last: int) -> None:
+        """Count all bundles up to a number as applied: everything was read again since it was sent."""
+        self.through = max(self.through, last)
+        self.missing_since = None
+        self.bundles = {number: bundle for number, bundle in self.bundles.items() if number > self.through}

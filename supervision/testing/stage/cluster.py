@@ -1,0 +1,279 @@
+"""Several nodes on one database, and people whose requests go to any of them.
+
+    @simulation(seeds=40, faults=3, world=partial(cluster, 3))
+    async def test_a_follower_sees_everything_on_every_node(sim: SimulatedCluster) -> None:
+        ada, bob = await sim.people("ada", "bob")
+        bob.has_followed(ada)
+        status = await ada.publish()
+        assert status in await bob.home()
+
+What runs on each node is the product's own tree of actors with its cluster part. Only the transport is simulated: it
+delays, loses, repeats and reorders datagrams as the plan of faults decides. A scenario may also cut ways between nodes,
+and freeze, kill, drain and start nodes.
+
+A node that is not complete answers nothing, as its HTTP server would. The claims of scenarios with one server hold for
+all nodes together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TypeVar
+
+import trio
+
+from ....actors.broadcast.publications import Publications
+from ....actors.cluster.cluster import Cluster
+from ....actors.cluster.membership import Membership
+from ....actors.cluster.others import Incomplete, Others
+from ....actors.codec import CODEC
+from ....actors.facts.fact import Facts
+from ....actors.kernel import IDLE, NOWHERE, Address, Message, Origin
+from ....actors.kernel.errors import OwnerLost
+from ....actors.kernel.message import R
+from ....actors.shown.statuses import ShownStatus
+from ....storage.engine.database import Removed, lone_exception
+from ...supervisor import Child
+from ..bus import SimulatedBus
+from ..run import Eventually, Run
+from .api import Dropped
+from .patience import insist
+from .people import Person
+from .postgres import sandbox
+from .server import DOMAIN, ServerPlace, SimulatedServer
+from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
+from .stream import Stream
+
+T = TypeVar("T")
+
+PATIENCE = 12.0  # seconds that a client waits for an answer
+RESTART_AFTER = 1.0  # seconds until a node that was removed is started again
+# The clocks of the nodes, in seconds from the time of the run.
+OFFSETS = (0.0, 60.0, -60.0, 7.0, -0.5)
+
+
+@asynccontextmanager
+async def cluster(run: Run, nodes: int, *, idle: float = IDLE) -> AsyncGenerator[SimulatedCluster]:
+    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet."""
+    async with trio.open_nursery() as nursery:
+        sim = SimulatedCluster(run, nursery, nodes, idle)
+        for node in sim.nodes:
+            await node.start()
+        yield sim
+        sim.bus.heal()
+        sim.bus.is_faulty = False
+        for node in sim.nodes:
+            if node.running.is_set():
+                await node.stop()
+        nursery.cancel_scope.cancel()
+
+
+class BusOf:
+    """The transport of a node."""
+
+    def __init__(self, bus: SimulatedBus, name: str) -> None:
+        self._bus = bus
+        self._name = name
+
+    def send(self, node: str, datagram: bytes) -> None:
+        self._bus.send(self._name, node, datagram)
+
+
+class Node(SimulatedServer):
+    """A node of a simulated cluster. After a kill, or when it was removed, `start` begins a new process of it."""
+
+    fatal = (Removed,)
+
+    def __init__(self, world: SimulatedCluster, name: str, offset: float, idle: float) -> None:
+        self.name = name
+        self._world = world
+        run = world.run
+        place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
+        super().__init__(
+            run, world.nursery, idle, mail=False, push=False, previews=False, deliveries=False, loaders=False,
+            place=place,
+        )  # fmt: skip
+
+    def _others(self, facts: Facts, publications: Publications) -> Others:
+        membership = Membership(self.database, self.name)
+        self.database.epochs = membership.own
+        self.cluster = Cluster(
+            membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
+            self._ids, self.record,
+        )  # fmt: skip
+        self.runtime.owners = self.cluster.commands
+        return self.cluster
+
+    def _children_of_node(self) -> list[Child]:
+        return [Child("cluster", self.cluster.run)]
+
+    # The life of the node
+
+    async def start(self) -> None:
+        await super().start()
+        self.run.note("has joined", self.name)
+
+    async def _live(self, *, task_status: trio.TaskStatus[None]) -> None:
+        self._world.bus.join(self.name, lambda sender, datagram: self.cluster.receive(sender, datagram))
+        try:
+            with lone_exception():
+                await super()._live(task_status=task_status)
+        except Removed:
+            self.run.note("was removed", self.name)
+            self._world.nursery.start_soon(self._start_again, name=f"restart of {self.name}")
+        finally:
+            for life in list(self._requests):
+                life.cancel("the process has ended")
+            self.running = trio.Event()
+            self._world.bus.leave(self.name)
+            self._stopped.set()
+            self._world.cut_streams(self)
+
+    async def _start_again(self) -> None:
+        """Start a new process, as a service manager does."""
+        await trio.sleep(RESTART_AFTER)
+        await self.start()
+
+    # Its clients
+
+    async def answer(self, work: Callable[[], Awaitable[T]], *, changes: bool = False) -> T:
+        """Send a request to the node, and return its answer. Raises NotAnswered if there is none.
+
+        As its HTTP server does, it answers from memory only if the node is complete, also when the answer is made.
+        """
+
+        async def gated() -> T:
+            if not self.cluster.is_complete:
+                raise Incomplete
+            answer = await work()
+            if not (changes or self.cluster.is_complete):
+                raise Incomplete
+            return answer
+
+        with trio.move_on_after(PATIENCE), suppress(Dropped):
+            return await self.serve(gated)
+        raise OwnerLost("the connection broke")
+
+
+class AnyNode:
+    """The part of a server that people use, of any node that runs: another at each request."""
+
+    def __init__(self, world: SimulatedCluster) -> None:
+        self._world = world
+
+    async def ask(self, address: Address, message: Message[R], *, origin: Origin = NOWHERE) -> R:
+        node = self._world.pick()
+        return await node.answer(lambda: node.runtime.ask(address, message, origin=origin), changes=message.at_owner)
+
+    async def subscribe(self, address: Address, subscriber: Stream) -> None:
+        node = self._world.pick()
+        await node.answer(lambda: node.runtime.subscribe(address, subscriber), changes=True)
+        self._world.at[subscriber] = node
+
+
+class SimulatedCluster:
+    """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
+
+    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float) -> None:
+        run.postgres = sandbox
+        self.run = run
+        self.clock = run.clock
+        self.nursery = nursery
+        self.bus = SimulatedBus(run, nursery)
+        self.at: dict[Stream, Node] = {}  # the nodes to which streams are connected
+        self.nodes = [Node(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], idle) for number in range(nodes)]
+        self.place = self.nodes[0].place
+        self.database = self.nodes[0].database  # for claims and for the rows at the beginning
+        self.runtime = AnyNode(self)
+        self.running = trio.Event()
+        self.running.set()  # one node or another does
+        self._streams: list[Stream] = []
+        run.always(self._streams_are_right, "streams show no error")
+        run.eventually(self._effects_have_run, "every effect has run")
+        run.eventually(self._counts_are_right, "every count is that of the rows")
+
+    def pick(self) -> Node:
+        """Return a node, drawn by the run. It may be frozen. Raises OwnerLost if none runs."""
+        running = [node for node in self.nodes if node.running.is_set()]
+        if not running:
+            raise OwnerLost("no node runs")
+        return self.run.random.choice(running)
+
+    # People
+
+    async def people(self, *names: str, locked: bool = False) -> Sequence[Person]:
+        """Return several persons with fresh accounts, which exist before the scenario begins."""
+        people = [Person(self, self.new_id(), name) for name in names]
+        self.database.arrange(settle_in, people, self.nodes[0].base_url, self.run.clock.now(), locked=locked)
+        return people
+
+    def new_id(self) -> int:
+        return self.nodes[0].new_id()
+
+    async def find_shown(self, status: int) -> ShownStatus | None:
+        node = self.pick()
+        return await node.answer(lambda: node.find_shown(status))
+
+    async def shown(self, ids: Sequence[int]) -> list[int]:
+        """Return the statuses of a page that can still be rendered."""
+
+        async def show() -> list[int]:
+            node = self.pick()
+            return list(await node.answer(lambda: node.actors.statuses.show_many(ids)))
+
+        return await insist(self, "a page", show)
+
+    def stream_at(self, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> Stream:
+        return Stream(self, name, address, read)
+
+    async def open_stream(self, stream: Stream) -> Stream:
+        self._streams.append(stream)
+        await stream.connect()
+        return stream
+
+    def reopen(self, stream: Stream) -> None:
+        """Let a client that was cut connect again, to any node."""
+        self.nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
+
+    def cut_streams(self, node: Node) -> None:
+        """Break the connections to a node that has ended."""
+        for stream, connected in list(self.at.items()):
+            if connected is node:
+                del self.at[stream]
+                stream.cut()
+
+    # Time
+
+    async def calm(self) -> None:
+        """Wait until the bus is whole, all nodes run and are complete, and all started work is done."""
+        self.bus.heal()
+        self.bus.is_faulty = False
+        for node in self.nodes:
+            self.run.thaw(node.place.label)
+        await Eventually(
+            self._is_calm, "every node is complete, and every effect has run", within=LONGEST_STORM
+        ).wait_until_true()
+        await trio.sleep(5)
+        await Eventually(self._is_calm, "the cluster stays calm", within=LONGEST_STORM).wait_until_true()
+        await self.run.quiet()
+
+    def _is_calm(self) -> bool:
+        return (
+            all(node.cluster.is_complete for node in self.nodes if node.running.is_set())
+            and self._effects_have_run()
+            and all(stream.open for stream in self._streams)
+        )
+
+    # The claims of every scenario
+
+    def _streams_are_right(self) -> None:
+        for stream in self._streams:
+            stream.check()
+
+    def _effects_have_run(self) -> bool:
+        first = self.database.rows("SELECT min(due_at) AS due_at FROM outbox")[0]["due_at"]
+        return first is None or first > self.run.clock.now()
+
+    def _counts_are_right(self) -> bool:
+        return not self.database.rows(WRONG_COUNTS)
