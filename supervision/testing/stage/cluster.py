@@ -24,7 +24,7 @@ from typing import TypeVar
 import trio
 
 from ....actors.broadcast.publications import Publications
-from ....actors.cluster.cluster import Cluster
+from ....actors.cluster.cluster import OtherNodes
 from ....actors.cluster.membership import Membership
 from ....actors.cluster.others import Incomplete, Others
 from ....actors.codec import CODEC
@@ -80,7 +80,7 @@ class BusOf:
         self._bus.send(self._name, node, datagram)
 
 
-class Node(SimulatedServer):
+class SimulatedNode(SimulatedServer):
     """A node of a simulated cluster. After a kill, or when it was removed, `start` begins a new process of it."""
 
     fatal = (Removed,)
@@ -98,7 +98,7 @@ class Node(SimulatedServer):
     def _others(self, facts: Facts, publications: Publications) -> Others:
         membership = Membership(self.database, self.name)
         self.database.epochs = membership.own
-        self.cluster = Cluster(
+        self.cluster = OtherNodes(
             membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
             self._ids, self.record,
         )  # fmt: skip
@@ -181,8 +181,10 @@ class SimulatedCluster:
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
-        self.at: dict[Stream, Node] = {}  # the nodes to which streams are connected
-        self.nodes = [Node(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], idle) for number in range(nodes)]
+        self.at: dict[Stream, SimulatedNode] = {}  # the nodes to which streams are connected
+        self.nodes = [
+            SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], idle) for number in range(nodes)
+        ]
         self.place = self.nodes[0].place
         self.database = self.nodes[0].database  # for claims and for the rows at the beginning
         self.runtime = AnyNode(self)
@@ -193,7 +195,7 @@ class SimulatedCluster:
         run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
 
-    def pick(self) -> Node:
+    def pick(self) -> SimulatedNode:
         """Return a node, drawn by the run. It may be frozen. Raises OwnerLost if none runs."""
         running = [node for node in self.nodes if node.running.is_set()]
         if not running:
@@ -236,7 +238,7 @@ class SimulatedCluster:
         """Let a client that was cut connect again, to any node."""
         self.nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
 
-    def cut_streams(self, node: Node) -> None:
+    def cut_streams(self, node: SimulatedNode) -> None:
         """Break the connections to a node that has ended."""
         for stream, connected in list(self.at.items()):
             if connected is node:
