@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 import trio
@@ -39,8 +40,9 @@ from ..bus import SimulatedBus
 from ..run import Eventually, Run
 from .api import Dropped
 from .patience import insist
-from .people import Person
+from .people import Person, sign_in, token_of
 from .postgres import sandbox
+from .resuming import ResumingStream
 from .server import DOMAIN, ServerPlace, SimulatedServer
 from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
 from .stream import Stream
@@ -128,7 +130,6 @@ class SimulatedNode(SimulatedServer):
             self.running = trio.Event()
             self._world.bus.leave(self.name)
             self._stopped.set()
-            self._world.cut_streams(self)
 
     async def _start_again(self) -> None:
         """Start a new process, as a service manager does."""
@@ -166,11 +167,6 @@ class AnyNode:
         node = self._world.pick()
         return await node.answer(lambda: node.runtime.ask(address, message, origin=origin), changes=message.at_owner)
 
-    async def subscribe(self, address: Address, subscriber: Stream) -> None:
-        node = self._world.pick()
-        await node.answer(lambda: node.runtime.subscribe(address, subscriber), changes=True)
-        self._world.at[subscriber] = node
-
 
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
@@ -181,7 +177,6 @@ class SimulatedCluster:
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
-        self.at: dict[Stream, SimulatedNode] = {}  # the nodes to which streams are connected
         self.nodes = [
             SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], idle) for number in range(nodes)
         ]
@@ -191,6 +186,8 @@ class SimulatedCluster:
         self.running = trio.Event()
         self.running.set()  # one node or another does
         self._streams: list[Stream] = []
+        self._people: dict[int, Person] = {}
+        self._signed_in: set[int] = set()
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
@@ -208,7 +205,14 @@ class SimulatedCluster:
         """Return several persons with fresh accounts, which exist before the scenario begins."""
         people = [Person(self, self.new_id(), name) for name in names]
         self.database.arrange(settle_in, people, self.nodes[0].base_url, self.run.clock.now(), locked=locked)
+        self._people |= {person.id: person for person in people}
         return people
+
+    def sign_in(self, people: Sequence[Person]) -> None:
+        """Give people tokens for the API. `token_of` returns them."""
+        new = [person for person in people if person.id not in self._signed_in]
+        self._signed_in.update(person.id for person in new)
+        self.database.arrange(sign_in, new, self.new_id, self.run.clock.now())
 
     def new_id(self) -> int:
         return self.nodes[0].new_id()
@@ -227,23 +231,37 @@ class SimulatedCluster:
         return await insist(self, "a page", show)
 
     def stream_at(self, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> Stream:
-        return Stream(self, name, address, read)
+        """Return a client of a home, which is not connected yet. It resumes on any node."""
+        return self._stream(name, self._people[int(address.key)], "user", "", read)
 
     async def open_stream(self, stream: Stream) -> Stream:
         self._streams.append(stream)
         await stream.connect()
         return stream
 
-    def reopen(self, stream: Stream) -> None:
-        """Let a client that was cut connect again, to any node."""
-        self.nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
+    async def listen(
+        self, person: Person, name: str = "user", parameter: str = "",
+        read: Callable[[], Awaitable[list[int]]] | None = None,
+    ) -> ResumingStream:  # fmt: skip
+        """Open a stream of the API, with its name and parameter. `read` reads the page of its timeline."""
+        who = f"{person.name}'s {' '.join(filter(None, [name, parameter]))} {len(self._streams) + 1}"
+        stream = self._stream(who, person, name, parameter, read or person.home)
+        await self.open_stream(stream)
+        return stream
 
-    def cut_streams(self, node: SimulatedNode) -> None:
-        """Break the connections to a node that has ended."""
-        for stream, connected in list(self.at.items()):
-            if connected is node:
-                del self.at[stream]
-                stream.cut()
+    def _stream(
+        self, who: str, person: Person, name: str, parameter: str, read: Callable[[], Awaitable[list[int]]]
+    ) -> ResumingStream:
+        self.sign_in([person])
+
+        async def texts() -> dict[int, str]:
+            found = [await insist(self, who, partial(self.find_shown, id)) for id in await read()]
+            return {shown.id: shown.status.text for shown in found if shown is not None}
+
+        return ResumingStream(
+            self.run, who, lambda api, since: api.stream(name, token_of(person), parameter, since), self.pick, texts,
+            self.nursery,
+        )  # fmt: skip
 
     # Time
 
