@@ -61,7 +61,7 @@ UNKNOWN = Progress(0, 0)
 
 
 @dataclass(slots=True)
-class Peer:
+class PeerLog:
     """Another node. `waiting` is a heap of its publications that are not in the log, with their numbers here."""
 
     progress: Progress = UNKNOWN
@@ -88,7 +88,7 @@ class Publications:
         self._failed: dict[int, None] = {}  # publications of this node among these
         self._held_numbers = frozenset[int]()
         self._writing = 0  # the lowest position of rows that are being written; 0 if there are none
-        self._peers: dict[str, Peer] = {}
+        self._peers: dict[str, PeerLog] = {}
         self._changed = trio.Event()
 
     @property
@@ -187,7 +187,7 @@ class Publications:
         its ids may be lower than positions that were passed before. A new process of a node joins after its predecessor
         has left.
         """
-        self._peers[node] = Peer()
+        self._peers[node] = PeerLog()
 
     def hear(self, node: str, progress: Progress) -> None:
         """Note the progress of another node: after all facts that it had sent before have been applied here.
@@ -252,7 +252,7 @@ class Publications:
     def _lowest(self, floor: int) -> int:
         return min((floor, *(peer.progress.floor for peer in self._peers.values()))) if self._peers else floor
 
-    def _settle(self, peer: Peer) -> None:
+    def _settle(self, peer: PeerLog) -> None:
         """Note the publications of another node that are in the log by its progress."""
         progress, failed = peer.progress, list[int]()
         while peer.waiting and peer.waiting[0][0] < progress.oldest:

@@ -21,7 +21,7 @@ from ..kernel import Origin, Record
 from ..kernel.codec import Codec, Unreadable
 from ..kernel.errors import describe
 from .peers import Peer
-from .wire import Acknowledgement, Body, Bundle, Poll, PollAnswer, Sent
+from .wire import Acknowledgement, Body, Bundle, PeerPoll, PollAnswer, Sent
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Memory(Protocol):
         ...
 
 
-class Waiting:
+class Acknowledgements:
     """The wait for the acknowledgements of a bundle."""
 
     def __init__(self, until: dict[Peer, float]) -> None:
@@ -64,8 +64,8 @@ class Bundles:
     """The bundles that this node sends and receives."""
 
     def __init__(
-        self, database: Database, codec: Codec, memory: Memory, publications: Publications, send: SendBody, peers: Callable[[], Iterable[Peer]], notice: Callable[[], None],
-        record: Record,
+        self, database: Database, codec: Codec, memory: Memory, publications: Publications, send: SendBody,
+        peers: Callable[[], Iterable[Peer]], notice: Callable[[], None], record: Record,
     ) -> None:  # fmt: skip
         self.sent = 0  # the number of the last bundle
         self.forgetting = 0  # times that everything is being read again
@@ -77,7 +77,7 @@ class Bundles:
         self._peers = peers
         self._notice = notice  # called when `forgetting` changes
         self._record = record
-        self._waiting: dict[int, Waiting] = {}
+        self._waiting: dict[int, Acknowledgements] = {}
         self._lost: list[Peer] = []  # removed nodes that may still answer from memory for a moment
 
     # The own facts --------------------------------------------------------------------------------------------------
@@ -92,14 +92,14 @@ class Bundles:
             return None
         encoded = [self._codec.encode(fact) for fact in facts]
         bundle = Bundle(self.sent, encoded, Sent.by(origin), self._publications.current, self._publications.progress())
-        waiting = self._waiting[bundle.number] = Waiting(
+        waiting = self._waiting[bundle.number] = Acknowledgements(
             {peer: peer.may_answer_until for peer in (*peers, *self._lost)}
         )
         for peer in peers:
             self._send(peer, bundle)
         return self._acknowledged(bundle.number, waiting)
 
-    async def _acknowledged(self, number: int, waiting: Waiting) -> None:
+    async def _acknowledged(self, number: int, waiting: Acknowledgements) -> None:
         try:
             await waiting.end()
         finally:
@@ -186,9 +186,9 @@ class Bundles:
     # Polls ------------------------------------------------------------------------------------------------------------
 
     def poll(self, peer: Peer) -> None:
-        self._send(peer, Poll(trio.current_time()))
+        self._send(peer, PeerPoll(trio.current_time()))
 
-    def answer_poll(self, peer: Peer, poll: Poll) -> None:
+    def answer_poll(self, peer: Peer, poll: PeerPoll) -> None:
         """Tell a node the number of the last bundle that was sent to it. It is required once it may change rows."""
         now = trio.current_time()
         if peer.is_member and peer.complete_until > now:

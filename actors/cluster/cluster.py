@@ -24,14 +24,14 @@ from .peers import Peer
 from .transport import Transport
 from .wire import (
     Acknowledgement,
-    Answer,
     Body,
     Bundle,
-    Command,
-    Datagram,
-    Failure,
-    Poll,
+    NodeDatagram,
+    PeerPoll,
     PollAnswer,
+    SentAnswer,
+    SentCommand,
+    SentError,
     Withdrawal,
     decode,
     encode,
@@ -42,7 +42,7 @@ Ts = TypeVarTuple("Ts")
 POLL_EVERY = 0.25  # seconds
 
 
-class Cluster:
+class OtherNodes:
     """The other nodes, for the parts of this one (`Others`), and the owners of accounts, for its runtime."""
 
     def __init__(
@@ -219,15 +219,15 @@ class Cluster:
                     self._start(self.bundles.apply, peer)
             case Acknowledgement():
                 self.bundles.take_acknowledgement(peer, body)
-            case Command():
+            case SentCommand():
                 self._start(self.commands.take_command, peer, body)
-            case Answer():
+            case SentAnswer():
                 self.commands.take_answer(peer, body)
-            case Failure():
-                self.commands.take_failure(peer, body)
+            case SentError():
+                self.commands.take_error(peer, body)
             case Withdrawal():
                 self.commands.withdraw(peer, body)
-            case Poll():
+            case PeerPoll():
                 self.bundles.answer_poll(peer, body)
             case PollAnswer():
                 self._notice()  # if the last answer is no longer valid, before this answer is
@@ -240,5 +240,5 @@ class Cluster:
             self._nursery.start_soon(function, *args)
 
     def _send(self, peer: Peer, body: Body) -> None:
-        datagram = Datagram(self._incarnation, peer.incarnation, self._ids.next(), body)
+        datagram = NodeDatagram(self._incarnation, peer.incarnation, self._ids.next(), body)
         self._transport.send(peer.name, encode(datagram))

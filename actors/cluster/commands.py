@@ -8,7 +8,8 @@ are those of the owner's turn. If the owner ends or can't be reached, the outcom
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import trio
 
@@ -38,7 +39,7 @@ from .bundles import SendBody
 from .others import Incomplete
 from .peers import Peer
 from .placement import owner_account
-from .wire import Answer, Command, Failure, Sent, Withdrawal
+from .wire import Sent, SentAnswer, SentCommand, SentError, Withdrawal
 
 PAUSE = 0.1  # seconds until a command is sent again, after its shard has moved
 # Commands of a node that are remembered, so that a repeated datagram is not handled twice.
@@ -51,7 +52,7 @@ ERRORS: dict[str, type[Exception]] = {
 }
 
 
-class Moved(Exception):
+class ShardMoved(Exception):
     """Raised when the node of a shard does not own it, or nobody does at the moment. Nothing was done."""
 
 
@@ -73,7 +74,16 @@ class Map(Protocol):
         ...
 
 
-class Asked:
+@dataclass(frozen=True, slots=True)
+class AskedCommand:
+    """A command that waits for its answer from a process: `answer` takes its bytes, `fail` an error."""
+
+    peer: Peer
+    answer: Callable[[bytes], None]
+    fail: Callable[[Exception], None]
+
+
+class ReceivedCommands:
     """The commands that this node has got from a process of another node: repeated datagrams are ignored."""
 
     def __init__(self) -> None:
@@ -101,8 +111,8 @@ class Commands:
         self._send = send
         self._peer = peer
         self._number = 0
-        self._asked: dict[int, tuple[Peer, type[Message[Any]], Reply[Any]]] = {}  # commands without an answer yet
-        self._of_peers: dict[Peer, Asked] = {}
+        self._asked: dict[int, AskedCommand] = {}  # commands without an answer yet
+        self._of_peers: dict[Peer, ReceivedCommands] = {}
 
     # The own commands -------------------------------------------------------------------------------------------------
 
@@ -125,9 +135,9 @@ class Commands:
                     return await self._ask_own(address, message, origin, deadline, (), asker)
                 peer = None if node is None else self._peer(node)
                 if peer is None:
-                    raise Moved
+                    raise ShardMoved
                 return await self._ask(peer, address, message, origin, deadline, asker)
-            except (Moved, NotOwner) as moved:
+            except (ShardMoved, NotOwner) as moved:
                 if trio.current_time() + PAUSE >= deadline:
                     raise OwnerLost(f"{address} has no owner") from moved
             await trio.sleep(PAUSE)
@@ -163,7 +173,9 @@ class Commands:
         seconds = deadline - trio.current_time()
         number = self._send_command(peer, address, message, origin, seconds, waiting, answered=True)
         reply: Reply[R] = Reply()
-        self._asked[number] = peer, type(message), reply
+        self._asked[number] = AskedCommand(
+            peer, lambda data: reply.give(self._codec.decode_answer(type(message), data)), reply.give
+        )
         try:
             with trio.move_on_at(deadline):
                 return await reply.wait()
@@ -179,34 +191,33 @@ class Commands:
     ) -> int:  # fmt: skip
         self._number += 1
         encoded = self._codec.encode(message)
-        command = Command(self._number, str(address), encoded, Sent.by(origin), seconds, waiting, answered)
+        command = SentCommand(self._number, str(address), encoded, Sent.by(origin), seconds, waiting, answered)
         self._send(peer, command)
         return self._number
 
-    def take_answer(self, peer: Peer, answer: Answer) -> None:
-        if (found := self._asked.get(answer.number)) is not None and found[0] is peer:
-            _, message, reply = found
-            reply.give(self._codec.decode_answer(message, answer.answer))
+    def take_answer(self, peer: Peer, answer: SentAnswer) -> None:
+        if (asked := self._asked.get(answer.number)) is not None and asked.peer is peer:
+            asked.answer(answer.answer)
 
-    def take_failure(self, peer: Peer, failure: Failure) -> None:
-        if (found := self._asked.get(failure.number)) is not None and found[0] is peer:
-            kind = Moved if failure.error == MOVED else ERRORS.get(failure.error, OwnerLost)
-            found[2].give(kind(failure.text))
+    def take_error(self, peer: Peer, error: SentError) -> None:
+        if (asked := self._asked.get(error.number)) is not None and asked.peer is peer:
+            kind = ShardMoved if error.error == MOVED else ERRORS.get(error.error, OwnerLost)
+            asked.fail(kind(error.text))
 
     def lose(self, peer: Peer) -> None:
         """End the waits for a process that has ended, and its commands that wait here."""
-        for asked, _, reply in list(self._asked.values()):
-            if asked is peer:
-                reply.give(OwnerLost(f"{peer.name} has ended"))
+        for asked in list(self._asked.values()):
+            if asked.peer is peer:
+                asked.fail(OwnerLost(f"{peer.name} has ended"))
         if (of_peer := self._of_peers.pop(peer, None)) is not None:
             for scope in of_peer.running.values():
                 scope.cancel()
 
     # The commands of other nodes --------------------------------------------------------------------------------------
 
-    async def take_command(self, peer: Peer, command: Command) -> None:
+    async def take_command(self, peer: Peer, command: SentCommand) -> None:
         """Handle a command as the owner, and send its answer."""
-        asked = self._of_peers.setdefault(peer, Asked())
+        asked = self._of_peers.setdefault(peer, ReceivedCommands())
         if not asked.is_new(command.number):
             return
         with trio.CancelScope() as scope:
@@ -218,24 +229,24 @@ class Commands:
             if body is not None:
                 self._send(peer, body)
 
-    async def _outcome(self, command: Command) -> Answer | Failure | None:
+    async def _outcome(self, command: SentCommand) -> SentAnswer | SentError | None:
         number = command.number
         try:
             message = self._codec.decode_message(command.message)
             answer = await self._handle(Address.parse(command.address), message, command)
-            return Answer(number, self._codec.encode_answer(type(message), answer)) if command.answered else None
-        except (Moved, NotOwner):
-            return Failure(number, MOVED, "")
+            return SentAnswer(number, self._codec.encode_answer(type(message), answer)) if command.answered else None
+        except (ShardMoved, NotOwner):
+            return SentError(number, MOVED, "")
         except (KernelError, StorageError) as error:
-            return Failure(number, _known(error), str(error))
+            return SentError(number, _known(error), str(error))
         except (Unreadable, TypeError) as error:  # of another version of the server
-            return Failure(number, NotAnswered.__name__, str(error))
+            return SentError(number, NotAnswered.__name__, str(error))
 
-    async def _handle(self, address: Address, message: Message[R], command: Command) -> R | Refused | None:
+    async def _handle(self, address: Address, message: Message[R], command: SentCommand) -> R | Refused | None:
         """Have an actor of this node handle a command. Return its answer or refusal."""
         origin = command.sent.origin
         if self._owner(address, message) != self._map.name:
-            raise Moved
+            raise ShardMoved
         if not command.answered:
             self._runtime.tell(address, message, origin=origin, arrived=True)
             return None

@@ -1,9 +1,9 @@
-"""What a node knows of another node: which of its facts were applied here, and how long they are all.
+"""The state of another node: which of its bundles were applied here, and until when no further bundle can be missing.
 
 A node may answer from memory only while it has applied all facts of every other node. So it asks each of them again and
-again for the number of its last bundle (`Poll`). An answer is valid for `VALID` seconds, counted from when the question
-was sent: a node whose bundles it counts sends no later one that this node could lack, without waiting for as long. No
-clocks are compared, only intervals.
+again for the number of its last bundle (`PeerPoll`). An answer is valid for `VALID` seconds, counted from when the poll
+was sent: after a later bundle the other node waits for as long, unless this node acknowledges it. No clocks are
+compared, only intervals.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Sent(msgspec.Struct, frozen=True, array_like=True):
         return Origin(self.request_id, self.causes, self.trace)
 
 
-class Command(msgspec.Struct, frozen=True, tag="command"):
+class SentCommand(msgspec.Struct, frozen=True, tag="command"):
     """A command for an actor of the receiver. `seconds` are left until its deadline.
 
     The actors at the addresses in `waiting` wait for the answer. Without `answered` no answer is sent.
@@ -47,14 +47,14 @@ class Command(msgspec.Struct, frozen=True, tag="command"):
     answered: bool = True
 
 
-class Answer(msgspec.Struct, frozen=True, tag="answer"):
+class SentAnswer(msgspec.Struct, frozen=True, tag="answer"):
     """The answer to a command, or the refusal."""
 
     number: int
     answer: bytes
 
 
-class Failure(msgspec.Struct, frozen=True, tag="failure"):
+class SentError(msgspec.Struct, frozen=True, tag="failure"):
     """The error in place of an answer, by the name of its class."""
 
     number: int
@@ -84,7 +84,7 @@ class Acknowledgement(msgspec.Struct, frozen=True, tag="ack"):
     numbers: list[int]
 
 
-class Poll(msgspec.Struct, frozen=True, tag="poll"):
+class PeerPoll(msgspec.Struct, frozen=True, tag="poll"):
     """Asks for the number of the last bundle. `at` is a time on the clock of the sender, which it gets back."""
 
     at: float
@@ -102,10 +102,10 @@ class PollAnswer(msgspec.Struct, frozen=True, tag="polled"):
     progress: Progress
 
 
-Body = Command | Answer | Failure | Withdrawal | Bundle | Acknowledgement | Poll | PollAnswer
+Body = SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | PeerPoll | PollAnswer
 
 
-class Datagram(msgspec.Struct, frozen=True, array_like=True):
+class NodeDatagram(msgspec.Struct, frozen=True, array_like=True):
     """A datagram from one process to another. `to` is 0 if the incarnation of the receiver is not known."""
 
     sender: int
@@ -115,14 +115,14 @@ class Datagram(msgspec.Struct, frozen=True, array_like=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Datagram)
+_decoder = msgspec.msgpack.Decoder(NodeDatagram)
 
 
-def encode(datagram: Datagram) -> bytes:
+def encode(datagram: NodeDatagram) -> bytes:
     return _encoder.encode(datagram)
 
 
-def decode(data: bytes) -> Datagram:
+def decode(data: bytes) -> NodeDatagram:
     """Return the datagram. Raises Unreadable."""
     try:
         return _decoder.decode(data)

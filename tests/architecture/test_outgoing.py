@@ -37,6 +37,7 @@ NAMED = {
     ("supervision/control.py", "connect"),  # the same
     ("supervision/doctor/public_address.py", "create_connection"),  # the server's own public address
     ("supervision/testing/stage/postgres.py", "connect"),
+    ("supervision/testing/stage/cluster.py", "connect"),  # a simulated stream
     ("supervision/testing/stage/server.py", "connect"),  # a simulated stream
 }
 

@@ -76,6 +76,10 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
         "error": "PostgreSQL closed it while it was idle", "decision": "open another one",
     },
     LogEvent.NODE_TAKEOVER: {"node": "main-7 on web1 since 08:00", "decision": "the other server can write no more"},
+    LogEvent.NODE_COMPLETE: {},
+    LogEvent.NODE_INCOMPLETE: {},
+    LogEvent.NODE_RESET: {"error": "web2 has ended", "decision": "everything in memory is read again"},
+    LogEvent.NODE_UNREADABLE: {"node": "web2", "error": "Unreadable: Input data was truncated", "decision": "ignored"},
     LogEvent.NODE_FENCED: {"error": "node main-8 holds the term", "decision": "exit"},
     LogEvent.OUTBOX_RETRY: {
         "effect": "deliveries", "host": "far.example", "error": "Unreachable: the connection failed",

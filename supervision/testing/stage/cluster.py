@@ -20,12 +20,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
+from functools import partial
 from typing import TypeVar
 
 import trio
 
 from ....actors.broadcast.publications import Publications
-from ....actors.cluster.cluster import Cluster
+from ....actors.cluster.cluster import OtherNodes
 from ....actors.cluster.membership import Membership
 from ....actors.cluster.others import Incomplete, Others
 from ....actors.codec import CODEC
@@ -40,8 +41,9 @@ from ..bus import SimulatedBus
 from ..run import Eventually, Run
 from .api import Dropped
 from .patience import insist
-from .people import Person, sign_in
+from .people import Person, sign_in, token_of
 from .postgres import sandbox
+from .resuming import ResumingStream
 from .server import DOMAIN, ServerPlace, SimulatedServer
 from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
 from .stream import Stream
@@ -96,7 +98,7 @@ class BusOf:
         self._bus.send(self._name, node, datagram)
 
 
-class Node(SimulatedServer):
+class SimulatedNode(SimulatedServer):
     """A node of a simulated cluster. After a kill, or when it was removed, `start` begins a new process of it."""
 
     fatal = (Removed,)
@@ -117,7 +119,7 @@ class Node(SimulatedServer):
     def _others(self, facts: Facts, publications: Publications) -> Others:
         membership = Membership(self.database, self.name)
         self.database.epochs = membership.own
-        self.cluster = Cluster(
+        self.cluster = OtherNodes(
             membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
             self._ids, self.record,
         )  # fmt: skip
@@ -162,7 +164,6 @@ class Node(SimulatedServer):
                 life.cancel("the process has ended")
             self.running = trio.Event()
             self._world.bus.leave(self.name)
-            self._world.cut_streams(self)
             self._stopped.set()
             self.is_up = was_removed
             self._change()
@@ -209,11 +210,6 @@ class AnyNode:
         node = self._world.pick()
         return await node.answer(lambda: node.runtime.ask(address, message, origin=origin), changes=message.at_owner)
 
-    async def subscribe(self, address: Address, subscriber: Stream) -> None:
-        node = self._world.pick()
-        await node.answer(lambda: node.runtime.subscribe(address, subscriber), changes=True)
-        self._world.at[subscriber] = node
-
 
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
@@ -224,10 +220,9 @@ class SimulatedCluster:
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
-        self.at: dict[Stream, Node] = {}  # the nodes to which streams are connected
-        self.nodes: list[Node] = []
+        self.nodes: list[SimulatedNode] = []
         self._idle = idle
-        self._struck: set[Node] = set()  # by blows of a storm
+        self._struck: set[SimulatedNode] = set()  # by blows of a storm
         for _ in range(nodes):
             self.join()
         self.place = self.nodes[0].place
@@ -236,11 +231,13 @@ class SimulatedCluster:
         self.running = trio.Event()
         self.running.set()  # one node or another does
         self._streams: list[Stream] = []
+        self._people: dict[int, Person] = {}
+        self._signed_in: set[int] = set()
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
 
-    def pick(self) -> Node:
+    def pick(self) -> SimulatedNode:
         """Return a node, drawn by the run. It may be frozen. Raises OwnerLost if none runs."""
         running = [node for node in self.nodes if node.running.is_set()]
         if not running:
@@ -253,7 +250,14 @@ class SimulatedCluster:
         """Return several persons with fresh accounts, which exist before the scenario begins."""
         people = [Person(self, self.new_id(), name) for name in names]
         self.database.arrange(settle_in, people, self.nodes[0].base_url, self.run.clock.now(), locked=locked)
+        self._people |= {person.id: person for person in people}
         return people
+
+    def sign_in(self, people: Sequence[Person]) -> None:
+        """Give people tokens for the API. `token_of` returns them."""
+        new = [person for person in people if person.id not in self._signed_in]
+        self._signed_in.update(person.id for person in new)
+        self.database.arrange(sign_in, new, self.new_id, self.run.clock.now())
 
     def new_id(self) -> int:
         return self.nodes[0].new_id()
@@ -272,27 +276,37 @@ class SimulatedCluster:
         return await insist(self, "a page", show)
 
     def stream_at(self, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> Stream:
-        return Stream(self, name, address, read)
+        """Return a client of a home, which is not connected yet. It resumes on any node."""
+        return self._stream(name, self._people[int(address.key)], "user", "", read)
 
     async def open_stream(self, stream: Stream) -> Stream:
         self._streams.append(stream)
         await stream.connect()
         return stream
 
-    def reopen(self, stream: Stream) -> None:
-        """Let a client that was cut connect again, to any node."""
-        self.nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
+    async def listen(
+        self, person: Person, name: str = "user", parameter: str = "",
+        read: Callable[[], Awaitable[list[int]]] | None = None,
+    ) -> ResumingStream:  # fmt: skip
+        """Open a stream of the API, with its name and parameter. `read` reads the page of its timeline."""
+        who = f"{person.name}'s {' '.join(filter(None, [name, parameter]))} {len(self._streams) + 1}"
+        stream = self._stream(who, person, name, parameter, read or person.home)
+        await self.open_stream(stream)
+        return stream
 
-    def cut_streams(self, node: Node) -> None:
-        """Break the connections to a node that has ended."""
-        for stream, connected in list(self.at.items()):
-            if connected is node:
-                del self.at[stream]
-                stream.cut()
+    def _stream(
+        self, who: str, person: Person, name: str, parameter: str, read: Callable[[], Awaitable[list[int]]]
+    ) -> ResumingStream:
+        self.sign_in([person])
 
-    def sign_in(self, people: Sequence[Person]) -> None:
-        """Give people tokens for the API. `token_of` returns them."""
-        self.database.arrange(sign_in, people, self.new_id, self.run.clock.now())
+        async def texts() -> dict[int, str]:
+            found = [await insist(self, who, partial(self.find_shown, id)) for id in await read()]
+            return {shown.id: shown.status.text for shown in found if shown is not None}
+
+        return ResumingStream(
+            self.run, who, lambda api, since: api.stream(name, token_of(person), parameter, since), self.pick, texts,
+            self.nursery,
+        )  # fmt: skip
 
     # Storms
 
@@ -327,7 +341,7 @@ class SimulatedCluster:
             finally:
                 self._struck.remove(node)
 
-    async def _strike_node(self, blow: Blow, node: Node) -> None:
+    async def _strike_node(self, blow: Blow, node: SimulatedNode) -> None:
         chance = self.run.random
         if blow is Blow.FREEZE:
             self.run.freeze(node.place.label)
@@ -356,10 +370,10 @@ class SimulatedCluster:
         await trio.sleep(chance.random() * LONGEST_OUTAGE)
         self.bus.heal()
 
-    def join(self) -> Node:
+    def join(self) -> SimulatedNode:
         """Return a further node, which is to be started."""
         number = len(self.nodes)
-        node = Node(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle)
+        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle)
         self.nodes.append(node)
         return node
 
