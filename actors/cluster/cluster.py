@@ -236,7 +236,8 @@ class OtherNodes:
                 self._hear()
 
     def _start(self, function: Callable[[Unpack[Ts]], Awaitable[object]], *args: *Ts) -> None:
-        if self._nursery is not None:
+        """Start a task of this node, unless the node is ending: datagrams still arrive then."""
+        if self._nursery is not None and not self._nursery.cancel_scope.cancel_called:
             self._nursery.start_soon(function, *args)
 
     def _send(self, peer: Peer, body: Body) -> None:
