@@ -15,11 +15,13 @@ GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
 # Rows read of a group, in multiples of the rows wanted of it, so that they are of several partitions.
 READ_AHEAD = 10
 
-# Causes are stored as JSON texts: an array of arrays would have to be rectangular.
+# Without a time an effect is due at once, also by the clock of another node: the clocks of two nodes differ less than
+# two minutes. Causes are stored as JSON texts: an array of arrays would have to be rectangular.
 INSERT_EFFECTS = """
     INSERT INTO outbox
         (id, queue, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, trace, created_at)
-    SELECT id, queue, kind, key, group_key, shard, payload, coalesce(due_at, :now), request_id,
+    SELECT id, queue, kind, key, group_key, shard, payload,
+        coalesce(due_at, :now::timestamptz - interval '2 minutes'), request_id,
         ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), trace, :now
     FROM unnest(
         :effect_ids::bigint[], :queues::text[], :kinds::text[], :keys::text[], :groups::text[], :shards::smallint[],

@@ -32,11 +32,11 @@ LOG_PUBLISHED = """
 """
 
 # Also changes that are committed and not published yet. One statement, because a publication moves rows from `outbox`
-# to `stream_log`.
+# to `stream_log`. A row that a relay has tried was due, and may be published: it is due again by another node's clock.
 AFTER = """
     SELECT id AS position, kind, payload FROM stream_log WHERE id > $1
     UNION ALL
-    (SELECT NULL, kind, payload FROM outbox WHERE kind = ANY($2::text[]) AND due_at <= $3 ORDER BY id)
+    (SELECT NULL, kind, payload FROM outbox WHERE kind = ANY($2::text[]) AND (due_at <= $3 OR tried) ORDER BY id)
     ORDER BY position NULLS LAST LIMIT $4
 """
 

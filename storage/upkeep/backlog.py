@@ -10,7 +10,7 @@ from ..engine.database import Connection
 EFFECTS = """
     SELECT kind, count(*) FILTER (WHERE due_at <= $1) AS due, count(*) FILTER (WHERE due_at > $1) AS later,
         coalesce(extract(epoch FROM $1 - least(min(due_at), $1)), 0)::float8 AS late_for
-    FROM (SELECT kind, due_at FROM outbox LIMIT $2) AS counted
+    FROM (SELECT kind, greatest(due_at, created_at) AS due_at FROM outbox LIMIT $2) AS counted
     GROUP BY kind ORDER BY kind
 """
 DEAD_LETTERS = "SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS counted"

@@ -9,7 +9,7 @@ from ..outbox import StoredEffect
 
 COLUMNS = """
     id, queue, kind, partition_key AS key, coalesce(group_key, partition_key) AS "group", payload, request_id, causes,
-    attempts, error, due_at, created_at, claimed_until
+    attempts, error, greatest(due_at, created_at) AS due_at, created_at, claimed_until
 """
 
 CHOSEN = """

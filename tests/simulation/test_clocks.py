@@ -20,7 +20,7 @@ from troupe.storage import follows, lists, relations
 from troupe.storage.follows import FollowTerms
 from troupe.storage.notifications import Notification
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.stage import Person, Simulation, Stream, stage
+from troupe.supervision.testing.stage import FeedStream, Person, Simulation, stage
 
 from .scenarios import page
 
@@ -71,7 +71,7 @@ async def test_a_status_written_after_another_process_added_its_author_to_a_list
     async def first_page() -> list[int]:
         return await page(sim, bob, mine.id) or []
 
-    stream = await sim.open_stream(Stream(sim, "bob's list", list_address(mine.id), first_page))
+    stream = await sim.open_stream(FeedStream(sim, "bob's list", list_address(mine.id), first_page))
     elsewhere = Ids(Ahead(sim.run.clock), node=1)
     sim.database.arrange(lists.add, mine.id, [ada.id], [elsewhere.next()], sim.run.clock.now())
     await apply(sim, [ChangedList(mine.id, bob.id, elsewhere.next())])

@@ -65,6 +65,17 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     assert due(stage) == [later.id]
 
 
+def test_an_effect_without_a_time_is_due_by_the_clocks_of_all_nodes(stage: Stage) -> None:
+    at_once = NewEffect(new_id(), QUEUE, "fan-out", "account/1", {"status": 7})
+    later = NewEffect(new_id(), QUEUE, "fan-out", "account/1", {"status": 8}, due_at=NOW)
+    stage(outbox.insert_many, [at_once, later], stage.now)
+    slow = stage.now - timedelta(minutes=1)
+    assert [effect.id for effect in stage(outbox.left_by, "account/1", slow)] == [at_once.id]
+    assert [change.payload for change in stage(stream_log.after, 0, ["fan-out"], slow, 9)] == [{"status": 7}]
+    assert claim(stage, RELAY, later.id) == {later.id}  # by a node that is not slow, and publishes it
+    assert len(stage(stream_log.after, 0, ["fan-out"], slow, 9)) == 2
+
+
 def test_a_node_that_was_removed_from_its_cluster_logs_nothing(stage: Stage) -> None:
     new = NewEffect(new_id(), QUEUE, "fan-out", "account/1", {"status": 7})
     stage(outbox.insert_many, [new], stage.now)

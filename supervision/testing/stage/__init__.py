@@ -10,10 +10,10 @@ from .patience import insist
 from .people import PAGE, Person, token_of
 from .postgres import sandbox, with_database
 from .simulation import Simulation, stage
-from .stream import Stream
+from .stream import FeedStream, Stream
 from .two_servers import TwoServers, two_servers
 
 __all__ = [
-    "PAGE", "Dropped", "Person", "Simulation", "Stream", "TwoServers", "insist", "sandbox", "stage", "token_of",
-    "two_servers", "with_database",
+    "PAGE", "Dropped", "FeedStream", "Person", "Simulation", "Stream", "TwoServers", "insist", "sandbox", "stage",
+    "token_of", "two_servers", "with_database",
 ]  # fmt: skip

@@ -155,7 +155,7 @@ class SimulatedApi:
         http_context.streams.add(session)
         try:
             await session.watch_account()
-            await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)), since)
+            await session.subscribe(by_name(StreamQuery(stream=name, tag=parameter, list=parameter)), since)
         except BaseException:
             http_context.streams.remove(session)
             session.close()

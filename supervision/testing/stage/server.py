@@ -50,7 +50,7 @@ from .network import Network, StoredOnly
 from .patience import insist
 from .postgres import RememberedLooks, sandbox
 from .runtime import runtime_class
-from .stream import Stream
+from .stream import FeedStream, Stream
 
 T = TypeVar("T")
 
@@ -245,7 +245,7 @@ class SimulatedServer:
 
     def stream_at(self, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]) -> Stream:
         """Return a client of the feed at an address, which is not connected yet. `read` reads the page of the feed."""
-        return Stream(self, name, address, read)
+        return FeedStream(self, name, address, read)
 
     async def shown(self, ids: Sequence[int]) -> list[int]:
         """Return the statuses of a page that can still be rendered."""
@@ -333,7 +333,7 @@ class SimulatedServer:
         await stream.connect()
         return stream
 
-    def reopen(self, stream: Stream) -> None:
+    def reopen(self, stream: FeedStream) -> None:
         """Let a client that was cut connect again."""
         self._nursery.start_soon(stream.reconnect, name=f"{stream.name} again")
 

@@ -37,7 +37,7 @@ from .patience import insist
 from .people import PAGE, Person, sign_in
 from .postgres import overlapping_sessions
 from .server import DOMAIN, ServerPlace, SimulatedServer
-from .stream import Stream
+from .stream import FeedStream, Stream
 
 # Virtual seconds after the last effect in which a late crash, or a late retry, shows.
 LAST_REST = 3.0
@@ -125,7 +125,7 @@ class Simulation(SimulatedServer):
         return await self.shown(await insist(self, "anybody", lambda: self.runtime.ask(PUBLIC_LOCAL, page)))
 
     async def public_stream(self) -> Stream:
-        return await self.open_stream(Stream(self, "anybody's stream", PUBLIC_LOCAL, self.public_page))
+        return await self.open_stream(FeedStream(self, "anybody's stream", PUBLIC_LOCAL, self.public_page))
 
     # Time
 

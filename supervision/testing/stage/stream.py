@@ -1,7 +1,12 @@
-"""A client on a stream. When it is cut, it connects again and pages to the events that it missed."""
+"""Clients on streams, and the claims on what they are shown.
+
+A `FeedStream` is a subscriber of a feed itself. When it is cut, it connects again and pages to the events that it
+missed. `resuming.py` has clients that resume from ids, as those of the API do.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -14,17 +19,16 @@ from ....actors.broadcast.events import (
 )
 from ....actors.kernel import Address, Event, Feed
 from ....actors.rules.visibility import ANONYMOUS
-from ....actors.shown.notifications import ShownNotification
 from ....actors.shown.statuses import ShownStatus, quote_state
 from ..faults import Fault
-from ..run import Broken
+from ..run import Broken, Run
 from .patience import Restarting, insist
 
 
 class Feeds(Protocol):
     """The actors of a server, or of any of several servers."""
 
-    async def subscribe(self, address: Address, subscriber: Stream) -> None: ...
+    async def subscribe(self, address: Address, subscriber: FeedStream) -> None: ...
 
 
 class Streaming(Restarting, Protocol):
@@ -33,18 +37,16 @@ class Streaming(Restarting, Protocol):
     @property
     def runtime(self) -> Feeds: ...
 
-    def reopen(self, stream: Stream) -> None: ...
+    def reopen(self, stream: FeedStream) -> None: ...
 
 
-class Stream:
-    """A subscriber. Faults make it too slow, or kill it: in both cases the server cuts it and it connects again."""
+class Stream(ABC):
+    """A client on a stream: what it was shown, and whether that was right."""
 
-    def __init__(
-        self, server: Streaming, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]
-    ) -> None:
+    def __init__(self, run: Run, name: str) -> None:
         self.name = name
         self.pushed: list[int] = []  # statuses in the order in which they were pushed
-        self.seen: list[int] = []  # pushed statuses and, after a cut, statuses found on pages
+        self.seen: list[int] = []  # pushed statuses, and statuses found on pages because events were missed
         self.gone: list[int] = []  # deletions
         self.notified: list[int] = []
         self.merges = 0  # how often filtered notifications were merged with the others
@@ -52,15 +54,57 @@ class Stream:
         self.quotes: list[tuple[int, str | None]] = []  # the states of their quotes, in the order of `seen`
         self.cards: dict[int, str | None] = {}  # the titles of the cards that statuses were last shown with
         self.policies: dict[int, str] = {}  # the quote policies that statuses were last shown with
-        self.cuts = 0
+        self.cuts: int = 0
         self.open = False  # connected, and up to date
+        self._run = run
+        self._newest: dict[int, int] = {}  # by author
+        self._wrong: str | None = None
+
+    @abstractmethod
+    async def connect(self) -> None:
+        """Open the stream: everything that is committed from now on is shown."""
+
+    def check(self) -> None:
+        """Raise an error if the stream showed something wrong."""
+        if self._wrong is not None:
+            raise Broken(f"{self.name} {self._wrong}")
+
+    def _update(self, id: int, author: int, text: str) -> None:
+        if id in self.pushed:
+            self._wrong = f"is shown status {id} twice"
+        elif id in self.gone:
+            self._wrong = f"is shown status {id} after its deletion"
+        elif id < self._newest.get(author, 0):
+            self._wrong = f"is shown status {id} after a newer status of the same author"
+        self._newest[author] = max(id, self._newest.get(author, 0))
+        self.said.append((id, text))
+        self.pushed.append(id)
+        if id not in self.seen:
+            self.seen.append(id)
+
+    def _edit(self, id: int, text: str) -> None:
+        if id in self.gone:
+            self._wrong = f"is shown an edit of status {id} after its deletion"
+        self.said.append((id, text))
+
+    def _notify(self, id: int) -> None:
+        if id in self.notified:
+            self._wrong = f"is shown notification {id} twice"
+        self.notified.append(id)
+
+
+class FeedStream(Stream):
+    """A subscriber of a feed. Faults make it too slow, or kill it: both times it connects again, and reads the page."""
+
+    def __init__(
+        self, server: Streaming, name: str, address: Address, read: Callable[[], Awaitable[list[int]]]
+    ) -> None:
+        super().__init__(server.run, name)
         self.room = 0
         self.blocked_since: float | None = None
         self._server = server
         self._address = address
         self._read = read
-        self._newest: dict[int, int] = {}  # by author
-        self._wrong: str | None = None
 
     # Called by the feed
 
@@ -83,7 +127,6 @@ class Stream:
     # The client's own actions
 
     async def connect(self) -> None:
-        """Open the stream: everything that is committed from now on is shown."""
         cuts = self.cuts
         await self._subscribe()
         self._opened(cuts)
@@ -105,53 +148,25 @@ class Stream:
     async def _subscribe(self) -> None:
         await insist(self._server, self.name, lambda: self._server.runtime.subscribe(self._address, self))
 
-    def check(self) -> None:
-        """Raise an error if the stream showed something wrong."""
-        if self._wrong is not None:
-            raise Broken(f"{self.name} {self._wrong}")
-
     def _take(self, event: Event) -> None:
-        self._server.run.note(f"is shown {type(event).__name__}", self.name)
+        self._run.note(f"is shown {type(event).__name__}", self.name)
         match event:
             case StatusAppeared(shown):
-                self._update(shown)
+                self._update(shown.id, shown.status.account_id, shown.status.text)
+                self._read_status(shown)
             case StatusAmended(shown):
-                self._edit(shown)
+                self._edit(shown.id, shown.status.text)
+                self._read_status(shown)
             case StatusGone(id):
                 self.gone.append(id)
             case NotificationShown(told):
-                self._notify(told)
+                self._notify(told.id)
             case NotificationsMerged():
                 self.merges += 1
             case _:
                 pass
 
-    def _update(self, shown: ShownStatus) -> None:
-        author = shown.status.account_id
-        if shown.id in self.pushed:
-            self._wrong = f"is shown status {shown.id} twice"
-        elif shown.id in self.gone:
-            self._wrong = f"is shown status {shown.id} after its deletion"
-        elif shown.id < self._newest.get(author, 0):
-            self._wrong = f"is shown status {shown.id} after a newer status of the same author"
-        self._newest[author] = max(shown.id, self._newest.get(author, 0))
-        self._read_status(shown)
-        self.pushed.append(shown.id)
-        if shown.id not in self.seen:
-            self.seen.append(shown.id)
-
-    def _edit(self, shown: ShownStatus) -> None:
-        if shown.id in self.gone:
-            self._wrong = f"is shown an edit of status {shown.id} after its deletion"
-        self._read_status(shown)
-
     def _read_status(self, shown: ShownStatus) -> None:
-        self.said.append((shown.id, shown.status.text))
         self.quotes.append((shown.id, quote_state(shown, ANONYMOUS)))
         self.cards[shown.id] = shown.status.card.facts.title if shown.status.card else None
         self.policies[shown.id] = shown.status.quote_policy
-
-    def _notify(self, told: ShownNotification) -> None:
-        if told.id in self.notified:
-            self._wrong = f"is shown notification {told.id} twice"
-        self.notified.append(told.id)
