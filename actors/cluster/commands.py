@@ -89,14 +89,24 @@ class ReceivedCommands:
     def __init__(self) -> None:
         self.running: dict[int, trio.CancelScope] = {}
         self._seen: dict[int, None] = {}
+        self._forgotten = 0  # commands with numbers up to this one count as repeated
 
     def is_new(self, number: int) -> bool:
-        if number in self._seen:
+        """True at the first call with a number."""
+        if number <= self._forgotten or number in self._seen:
             return False
         self._seen[number] = None
         if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+            oldest = next(iter(self._seen))
+            del self._seen[oldest]
+            self._forgotten = max(self._forgotten, oldest)
         return True
+
+    def withdraw(self, number: int) -> None:
+        """End a command, or ignore it when it comes: the datagrams may have changed their order."""
+        if (scope := self.running.get(number)) is not None:
+            scope.cancel()
+        self.is_new(number)
 
 
 class Commands:
@@ -197,7 +207,10 @@ class Commands:
 
     def take_answer(self, peer: Peer, answer: SentAnswer) -> None:
         if (asked := self._asked.get(answer.number)) is not None and asked.peer is peer:
-            asked.answer(answer.answer)
+            try:
+                asked.answer(answer.answer)
+            except Unreadable as error:  # of another version of the server
+                asked.fail(OwnerLost(str(error)))
 
     def take_error(self, peer: Peer, error: SentError) -> None:
         if (asked := self._asked.get(error.number)) is not None and asked.peer is peer:
@@ -239,7 +252,7 @@ class Commands:
             return SentError(number, MOVED, "")
         except (KernelError, StorageError) as error:
             return SentError(number, _known(error), str(error))
-        except (Unreadable, TypeError) as error:  # of another version of the server
+        except (TypeError, LookupError, ValueError) as error:  # of another version of the server
             return SentError(number, NotAnswered.__name__, str(error))
 
     async def _handle(self, address: Address, message: Message[R], command: SentCommand) -> R | Refused | None:
@@ -257,10 +270,8 @@ class Commands:
             return refusal
 
     def withdraw(self, peer: Peer, withdrawal: Withdrawal) -> None:
-        """End the wait for an answer. A command whose turn has not begun is withdrawn."""
-        asked = self._of_peers.get(peer)
-        if asked is not None and (scope := asked.running.get(withdrawal.number)) is not None:
-            scope.cancel()
+        """End the wait for an answer. A command whose turn has not begun is not executed."""
+        self._of_peers.setdefault(peer, ReceivedCommands()).withdraw(withdrawal.number)
 
 
 def _known(error: Exception) -> str:

@@ -126,5 +126,5 @@ def decode(data: bytes) -> NodeDatagram:
     """Return the datagram. Raises Unreadable."""
     try:
         return _decoder.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(str(error)) from error
