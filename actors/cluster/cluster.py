@@ -114,21 +114,25 @@ class OtherNodes:
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Join the cluster, and be a part of it until `stopping`."""
-        async with trio.open_nursery() as self._nursery:
-            member = await self._membership.join()
-            self._ids.use(member.number)
-            self._publications.incarnation = self._incarnation = member.incarnation
-            self._nursery.start_soon(self._membership.run, stopping)
-            self._nursery.start_soon(self._poll)
-            while not self._is_admitted:
-                await self._heard.wait()
-            self._has_joined = True
-            await self._membership.take_share()
-            self._notice()
-            task_status.started()
-            await stopping.wait()
-            await self._membership.leave()
-            self._nursery.cancel_scope.cancel()
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                member = await self._membership.join()
+                self._ids.use(member.number)
+                self._publications.incarnation = self._incarnation = member.incarnation
+                nursery.start_soon(self._membership.run, stopping)
+                nursery.start_soon(self._poll)
+                while not self._is_admitted:
+                    await self._heard.wait()
+                self._has_joined = True
+                await self._membership.take_share()
+                self._notice()
+                task_status.started()
+                await stopping.wait()
+                await self._membership.leave()
+                nursery.cancel_scope.cancel()
+            finally:
+                self._nursery = None  # datagrams that still arrive start nothing
 
     @property
     def _is_admitted(self) -> bool:
