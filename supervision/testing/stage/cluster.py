@@ -9,7 +9,7 @@
 
 What runs on each node is the product's own tree of actors with its cluster part. Only the transport is simulated: it
 delays, loses, repeats and reorders datagrams as the plan of faults decides. A scenario may also cut ways between nodes,
-and freeze, kill, drain and start nodes.
+and freeze, kill, drain and start nodes, or start `sim.storm` beside its requests, which does so at random.
 
 A node that is not complete answers nothing, as its HTTP server would. The claims of scenarios with one server hold for
 all nodes together.
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from enum import Enum
 from functools import partial
 from typing import TypeVar
 
@@ -34,7 +35,7 @@ from ....actors.kernel import IDLE, NOWHERE, Address, Message, Origin
 from ....actors.kernel.errors import OwnerLost
 from ....actors.kernel.message import R
 from ....actors.shown.statuses import ShownStatus
-from ....storage.engine.database import Removed, lone_exception
+from ....storage.engine.database import Removed
 from ...supervisor import Child
 from ..bus import SimulatedBus
 from ..run import Eventually, Run
@@ -53,6 +54,21 @@ PATIENCE = 12.0  # seconds that a client waits for an answer
 RESTART_AFTER = 1.0  # seconds until a node that was removed is started again
 # The clocks of the nodes, in seconds from the time of the run.
 OFFSETS = (0.0, 60.0, -60.0, 7.0, -0.5)
+
+# Of a storm, in seconds.
+LONGEST_PAUSE = 3.0  # between two of its blows
+LONGEST_OUTAGE = 6.0  # of a node, or of a way between nodes
+FREEZES = (0.2, 8.0)
+
+
+class Blow(Enum):
+    """What a storm does to the nodes. The value is its text in a trace."""
+
+    RESTART = "a node is killed, and starts again later"
+    FREEZE = "a node is frozen for a while"
+    CUT = "ways between nodes are cut for a while"
+    DRAIN = "a node stops in order, and starts again later"
+    JOIN = "a further node joins"
 
 
 @asynccontextmanager
@@ -89,9 +105,12 @@ class SimulatedNode(SimulatedServer):
 
     def __init__(self, world: SimulatedCluster, name: str, offset: float, idle: float) -> None:
         self.name = name
+        #: True while a process of the node is alive, or about to start again after it was removed.
+        self.is_up = False
         self._world = world
         run = world.run
         place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
+        self._changed = trio.Event()  # when a process runs, or has ended
         super().__init__(
             run, world.nursery, idle, mail=False, push=False, previews=False, deliveries=False, loaders=False,
             place=place,
@@ -113,28 +132,52 @@ class SimulatedNode(SimulatedServer):
     # The life of the node
 
     async def start(self) -> None:
-        await super().start()
-        self.run.note("has joined", self.name)
+        """Start a process, unless there is one, and wait until it runs or has ended."""
+        if not self.is_up:
+            self._begin()
+        while self.is_up and not self.running.is_set():
+            await self._changed.wait()
 
-    async def _live(self, *, task_status: trio.TaskStatus[None]) -> None:
+    def _begin(self) -> None:
+        self.is_up = True
+        if self._stopped.is_set():
+            self.database.restore()
+            self._build()
+        self._world.nursery.start_soon(self._live_on, name=f"{self.name} server")
+
+    def started(self, value: None = None) -> None:
+        """The process runs: the supervisor calls this."""
+        self.running.set()
+        self.run.note("has joined", self.name)
+        self._change()
+
+    async def _live_on(self) -> None:
         self._world.bus.join(self.name, lambda sender, datagram: self.cluster.receive(sender, datagram))
+        was_removed = False
         try:
-            with lone_exception():
-                await super()._live(task_status=task_status)
-        except Removed:
+            await self._live(task_status=self)
+        except* Removed:
             self.run.note("was removed", self.name)
-            self._world.nursery.start_soon(self._start_again, name=f"restart of {self.name}")
+            was_removed = not self._stopping.is_set()
         finally:
             for life in list(self._requests):
                 life.cancel("the process has ended")
             self.running = trio.Event()
             self._world.bus.leave(self.name)
             self._stopped.set()
+            self.is_up = was_removed
+            self._change()
+        if was_removed:
+            # In a task of the world: it is the service manager that starts the process again.
+            self._world.nursery.start_soon(self._start_again, name=f"restart of {self.name}")
 
     async def _start_again(self) -> None:
-        """Start a new process, as a service manager does."""
         await trio.sleep(RESTART_AFTER)
-        await self.start()
+        self._begin()
+
+    def _change(self) -> None:
+        self._changed.set()
+        self._changed = trio.Event()
 
     # Its clients
 
@@ -177,9 +220,11 @@ class SimulatedCluster:
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
-        self.nodes = [
-            SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], idle) for number in range(nodes)
-        ]
+        self.nodes: list[SimulatedNode] = []
+        self._idle = idle
+        self._struck: set[SimulatedNode] = set()  # by blows of a storm
+        for _ in range(nodes):
+            self.join()
         self.place = self.nodes[0].place
         self.database = self.nodes[0].database  # for claims and for the rows at the beginning
         self.runtime = AnyNode(self)
@@ -263,6 +308,75 @@ class SimulatedCluster:
             self.nursery,
         )  # fmt: skip
 
+    # Storms
+
+    async def storm(self, *kinds: Blow, blows: int = 4) -> None:
+        """Strike nodes and the ways between them at random moments: start this beside the requests of people.
+
+        `kinds` are the kinds of blows, all by default. Blows overlap, but a node is left that no other blow strikes.
+        The storm ends when the nodes that it has stopped run again.
+        """
+        chance = self.run.random
+        async with trio.open_nursery() as nursery:
+            for _ in range(blows):
+                await trio.sleep(chance.random() * LONGEST_PAUSE)
+                blow = chance.choice(kinds or [*Blow])
+                self.run.note(f"STORM: {blow.value}", "-")
+                nursery.start_soon(self._strike, blow, name=f"storm {blow.name}")
+
+    async def _strike(self, blow: Blow) -> None:
+        chance = self.run.random
+        if blow is Blow.JOIN:
+            await self.join().start()
+        elif blow is Blow.CUT:
+            await self._cut()
+        else:
+            untouched = [node for node in self.nodes if node.running.is_set() and node not in self._struck]
+            if len(untouched) < 2:
+                return
+            node = chance.choice(untouched)
+            self._struck.add(node)
+            try:
+                await self._strike_node(blow, node)
+            finally:
+                self._struck.remove(node)
+
+    async def _strike_node(self, blow: Blow, node: SimulatedNode) -> None:
+        chance = self.run.random
+        if blow is Blow.FREEZE:
+            self.run.freeze(node.place.label)
+            await trio.sleep(chance.uniform(*FREEZES))
+            self.run.thaw(node.place.label)
+            return
+        if blow is Blow.RESTART:
+            await node.kill()
+        else:
+            await node.stop()
+        await trio.sleep(chance.random() * LONGEST_OUTAGE)
+        await node.start()
+
+    async def _cut(self) -> None:
+        """Cut a way, both ways between two nodes, or all ways of a node. The end of a cut heals all ways."""
+        chance = self.run.random
+        first, other = (node.name for node in chance.sample(self.nodes, 2))
+        match chance.choice(["one way", "both ways", "all ways"]):
+            case "one way":
+                self.bus.cut(first, other)
+            case "both ways":
+                self.bus.cut(first, other)
+                self.bus.cut(other, first)
+            case _:
+                self.bus.cut_off(first)
+        await trio.sleep(chance.random() * LONGEST_OUTAGE)
+        self.bus.heal()
+
+    def join(self) -> SimulatedNode:
+        """Return a further node, which is to be started."""
+        number = len(self.nodes)
+        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle)
+        self.nodes.append(node)
+        return node
+
     # Time
 
     async def calm(self) -> None:
@@ -280,7 +394,7 @@ class SimulatedCluster:
 
     def _is_calm(self) -> bool:
         return (
-            all(node.cluster.is_complete for node in self.nodes if node.running.is_set())
+            all(node.running.is_set() and node.cluster.is_complete for node in self.nodes if node.is_up)
             and self._effects_have_run()
             and all(stream.open for stream in self._streams)
         )
