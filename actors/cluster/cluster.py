@@ -75,9 +75,12 @@ class OtherNodes:
     @property
     def is_complete(self) -> bool:
         now = trio.current_time()
-        return self._has_joined and not self.bundles.forgetting and all(
-            peer.complete_until > now for peer in self._peers.values() if peer.is_required
-        )  # fmt: skip
+        return (
+            self._has_joined
+            and self._membership.is_current  # nodes that have joined after its removal send it no facts
+            and not self.bundles.forgetting
+            and all(peer.complete_until > now for peer in self._peers.values() if peer.is_required)
+        )
 
     @property
     def is_leader(self) -> bool:
@@ -236,7 +239,8 @@ class OtherNodes:
                 self._hear()
 
     def _start(self, function: Callable[[Unpack[Ts]], Awaitable[object]], *args: *Ts) -> None:
-        if self._nursery is not None:
+        """Start a task of this node, unless the node is ending: datagrams still arrive then."""
+        if self._nursery is not None and not self._nursery.cancel_scope.cancel_called:
             self._nursery.start_soon(function, *args)
 
     def _send(self, peer: Peer, body: Body) -> None:

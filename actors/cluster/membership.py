@@ -23,6 +23,7 @@ from ...storage.engine import nodes
 from ...storage.engine.database import Connection, Database, Doubtful, Removed, Unavailable, lone_exception
 from ...storage.engine.nodes import UNREAD, ClusterRows, Joined, NodeRow, ShardRow
 from ...storage.engine.shards import SHARDS, Epochs, fair_share
+from .peers import DRIFT
 
 T = TypeVar("T")
 
@@ -107,11 +108,16 @@ class Membership:
 
     @property
     def is_leader(self) -> bool:
-        """True if this node has the lowest number of all active nodes, and has beaten in the last `LEASE` seconds."""
+        """True if this node has the lowest number of all active nodes, and the others can't have removed it."""
         active = [row for row in self._rows.values() if row.is_active]
         if self._leaving or not active or min(active, key=lambda row: row.number).name != self._name:
             return False
-        return trio.current_time() - self._last_beat < LEASE
+        return self.is_current
+
+    @property
+    def is_current(self) -> bool:
+        """True if this node has beaten so lately that no other node can have removed it yet."""
+        return trio.current_time() - self._last_beat < LEASE * (1 - DRIFT)
 
     def observe(self, on_change: OnChange) -> None:
         """Call a function with the nodes that have joined and left, whenever `members` has changed."""
