@@ -22,7 +22,7 @@ from ..facts.statuses import EditedStatus, PublishedStatus
 from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
 from ..kernel.resumption import LEFT_OUT
-from ..shown.statuses import ShownStatus, entry_of
+from ..shown.statuses import entry_of
 
 # The largest numbers of changes that are read from the log, and of events that are made of them, for one stream.
 MOST_CHANGES = 20_000
@@ -132,21 +132,21 @@ class ReplayedChanges:
 
     async def events(self) -> AsyncIterator[MissedEvent]:
         """Yield the events in the order of their publication."""
-        self._shown = await self._statuses()
-        self._edits = await self._context.database.read(edits.latest, list(self._shown), 0)
+        edited = {fact.id for _, fact in self._changes if isinstance(fact, EditedStatus)}
+        ids = edited.union(fact.id for _, fact in self._changes if isinstance(fact, PublishedStatus))
+        if len(ids) > MOST_STATUSES:
+            raise TooManyMissed
+        # Read before the statuses, so that no status is older than the edit whose key is given for it.
+        self._edits = await self._context.database.read(edits.latest, sorted(edited), 0)
+        for id in self._edits:  # the turn of the edit, or another node, may not have updated the cache here yet
+            self._context.statuses.drop(id)
+        self._shown = await self._context.statuses.show_many(sorted(ids))  # of those that are still there
         self._notified = await self._context.database.read(notifications.mentioned, list(self._edits))
         for position, fact in self._changes:
             for key, event in await self._events_of(position, fact):
                 if not key or key not in self._keys:
                     self._keys.add(key)
                     yield MissedEvent(key, position, event)
-
-    async def _statuses(self) -> dict[int, ShownStatus]:
-        """Return the statuses that changed and are still there."""
-        ids = {fact.id for _, fact in self._changes if isinstance(fact, PublishedStatus | EditedStatus)}
-        if len(ids) > MOST_STATUSES:
-            raise TooManyMissed
-        return await self._context.statuses.show_many(sorted(ids))
 
     async def _events_of(self, position: int | None, fact: StoredFact) -> list[Keyed]:
         match fact:

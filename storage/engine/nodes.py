@@ -211,6 +211,7 @@ async def _take(db: Connection, shards: Sequence[int] | None, taker: str | None)
 def _rows(rows: Sequence[Row]) -> ClusterRows | None:
     if not rows:
         return None
-    nodes = [NodeRow(*[row[name] for name in NodeRow._fields]) for row in rows if row["shard"] is None]
+    # Sorted, because all that follows from their order must be the same when a simulated run is played again.
+    nodes = sorted(NodeRow(*[row[name] for name in NodeRow._fields]) for row in rows if row["shard"] is None)
     shards = [ShardRow(row["shard"], row["name"], row["epoch"]) for row in rows if row["shard"] is not None]
     return ClusterRows(nodes, shards, (rows[0]["raised"], rows[0]["owned"]))
