@@ -42,6 +42,7 @@ class FakeMembership:
 
     member = Member("one", 5, 1)
     is_leader = True
+    is_current = True
 
     def __init__(self) -> None:
         self.own = Epochs({})

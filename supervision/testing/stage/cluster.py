@@ -62,7 +62,7 @@ FREEZES = (0.2, 8.0)
 
 
 class Blow(Enum):
-    """What a storm does to the nodes. The value is its text in a trace."""
+    """The blows of a storm to the nodes. The value is the text of a blow in a trace."""
 
     RESTART = "a node is killed, and starts again later"
     FREEZE = "a node is frozen for a while"
