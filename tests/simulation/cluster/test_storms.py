@@ -57,7 +57,9 @@ async def test_a_node_that_was_removed_by_a_node_it_does_not_know_answers_nothin
 
     async def publish() -> None:
         command = PublishStatus("hello", idempotency_key="hello")
-        ada.published.append((await first.answer(lambda: first.runtime.ask(account_address(ada.id), command))).id)
+        status = await first.answer(lambda: first.runtime.ask(account_address(ada.id), command))
+        assert isinstance(status, Status)
+        ada.published.append(status.id)
 
     await insist(sim, "ada", publish)
     async with sim.run.together() as go:
