@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import TypeVar
@@ -34,6 +35,7 @@ from ....actors.facts.fact import Facts
 from ....actors.kernel import IDLE, NOWHERE, Address, Message, Origin
 from ....actors.kernel.errors import OwnerLost
 from ....actors.kernel.message import R
+from ....actors.mail.templates import Letter
 from ....actors.shown.statuses import ShownStatus
 from ....storage.engine.database import Removed
 from ...supervisor import Child
@@ -44,7 +46,7 @@ from .patience import insist
 from .people import Person, sign_in, token_of
 from .postgres import sandbox
 from .resuming import ResumingStream
-from .server import DOMAIN, ServerPlace, SimulatedServer
+from .server import DOMAIN, Answering, Delivered, Pushed, ServerPlace, SimulatedServer
 from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
 from .stream import Stream
 
@@ -72,10 +74,15 @@ class Blow(Enum):
 
 
 @asynccontextmanager
-async def cluster(run: Run, nodes: int, *, idle: float = IDLE) -> AsyncGenerator[SimulatedCluster]:
-    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet."""
+async def cluster(
+    run: Run, nodes: int, *, idle: float = IDLE, mail: bool = False, push: bool = False, deliveries: bool = False
+) -> AsyncGenerator[SimulatedCluster]:
+    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet.
+
+    `mail`, `push` and `deliveries` add the queues of `stage` to each node.
+    """
     async with trio.open_nursery() as nursery:
-        sim = SimulatedCluster(run, nursery, nodes, idle)
+        sim = SimulatedCluster(run, nursery, nodes, idle, Queues(mail, push, deliveries))
         for node in sim.nodes:
             await node.start()
         yield sim
@@ -85,6 +92,15 @@ async def cluster(run: Run, nodes: int, *, idle: float = IDLE) -> AsyncGenerator
             if node.running.is_set():
                 await node.stop()
         nursery.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """The queues of each node, beside those that every scenario has."""
+
+    mail: bool = False
+    push: bool = False
+    deliveries: bool = False
 
 
 class BusOf:
@@ -112,9 +128,12 @@ class SimulatedNode(SimulatedServer):
         place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
         self._changed = trio.Event()  # when a process runs, or has ended
         super().__init__(
-            run, world.nursery, idle, mail=False, push=False, previews=False, deliveries=False, loaders=False,
-            place=place,
+            run, world.nursery, idle, mail=world.queues.mail, push=world.queues.push, previews=False,
+            deliveries=world.queues.deliveries, loaders=False, place=place,
         )  # fmt: skip
+        # What other servers, the mail server and the push service have got from any node, in order.
+        self.mails, self.pushed, self.delivered = world.mails, world.pushed, world.delivered
+        self.answers = world.answers
 
     def _others(self, facts: Facts, publications: Publications) -> Others:
         membership = Membership(self.database, self.name)
@@ -214,13 +233,18 @@ class AnyNode:
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float) -> None:
+    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, queues: Queues) -> None:
         run.postgres = sandbox
         self.run = run
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
         self.nodes: list[SimulatedNode] = []
+        self.queues = queues
+        self.mails: list[Letter] = []  # that arrived from any node, in order
+        self.pushed: list[Pushed] = []
+        self.delivered: list[Delivered] = []
+        self.answers: dict[str, Answering] = {}  # of other servers, by host, to each node
         self._idle = idle
         self._struck: set[SimulatedNode] = set()  # by blows of a storm
         for _ in range(nodes):
