@@ -17,12 +17,11 @@ all nodes together.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from enum import Enum
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import trio
 
@@ -37,11 +36,13 @@ from ....actors.kernel.errors import OwnerLost
 from ....actors.kernel.message import R
 from ....actors.mail.templates import Letter
 from ....actors.shown.statuses import ShownStatus
+from ....http.access.streams import StreamEnd
+from ....http.streaming.session import StreamSession
 from ....storage.engine.database import Removed
 from ...supervisor import Child
 from ..bus import SimulatedBus
-from ..run import Eventually, Run
-from .api import Dropped
+from ..run import Eventually, Go, Run
+from .api import Dropped, SimulatedReply
 from .patience import insist
 from .people import Person, sign_in, token_of
 from .postgres import sandbox
@@ -51,6 +52,7 @@ from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
 from .stream import Stream
 
 T = TypeVar("T")
+C = TypeVar("C", bound="SimulatedCluster")
 
 PATIENCE = 12.0  # seconds that a client waits for an answer
 RESTART_AFTER = 1.0  # seconds until a node that was removed is started again
@@ -73,34 +75,44 @@ class Blow(Enum):
     JOIN = "a further node joins"
 
 
-@asynccontextmanager
-async def cluster(
-    run: Run, nodes: int, *, idle: float = IDLE, mail: bool = False, push: bool = False, deliveries: bool = False
-) -> AsyncGenerator[SimulatedCluster]:
-    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet.
-
-    `mail`, `push` and `deliveries` add the queues of `stage` to each node.
-    """
-    async with trio.open_nursery() as nursery:
-        sim = SimulatedCluster(run, nursery, nodes, idle, Queues(mail, push, deliveries))
-        for node in sim.nodes:
-            await node.start()
-        yield sim
-        sim.bus.heal()
-        sim.bus.is_faulty = False
-        for node in sim.nodes:
-            if node.running.is_set():
-                await node.stop()
-        nursery.cancel_scope.cancel()
-
-
-@dataclass(frozen=True, slots=True)
-class Queues:
-    """The queues of each node, beside those that every scenario has."""
+class Parts(NamedTuple):
+    """The parts of a server that scenarios may have: as in `stage`."""
 
     mail: bool = False
     push: bool = False
+    previews: bool = False
     deliveries: bool = False
+    loaders: bool = False
+
+
+NO_PARTS = Parts()
+
+
+@asynccontextmanager
+async def cluster(run: Run, nodes: int, *, idle: float = IDLE, **parts: bool) -> AsyncGenerator[SimulatedCluster]:
+    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet.
+
+    `parts` are those of `stage` that each node has too: see `Parts`.
+    """
+    async with (
+        trio.open_nursery() as nursery,
+        living(SimulatedCluster(run, nursery, nodes, idle, Parts(**parts))) as sim,
+    ):
+        yield sim
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def living(sim: C) -> AsyncGenerator[C]:
+    """Start all nodes, and stop them at the end."""
+    for node in sim.nodes:
+        await node.start()
+    yield sim
+    sim.bus.heal()
+    sim.bus.is_faulty = False
+    for node in sim.nodes:
+        if node.running.is_set():
+            await node.stop()
 
 
 class BusOf:
@@ -119,7 +131,7 @@ class SimulatedNode(SimulatedServer):
 
     fatal = (Removed,)
 
-    def __init__(self, world: SimulatedCluster, name: str, offset: float, idle: float) -> None:
+    def __init__(self, world: SimulatedCluster, name: str, offset: float, idle: float, parts: Parts) -> None:
         self.name = name
         #: True while a process of the node is alive, or about to start again after it was removed.
         self.is_up = False
@@ -127,10 +139,7 @@ class SimulatedNode(SimulatedServer):
         run = world.run
         place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
         self._changed = trio.Event()  # when a process runs, or has ended
-        super().__init__(
-            run, world.nursery, idle, mail=world.queues.mail, push=world.queues.push, previews=False,
-            deliveries=world.queues.deliveries, loaders=False, place=place,
-        )  # fmt: skip
+        super().__init__(run, world.nursery, idle, **parts._asdict(), place=place)
         # What other servers, the mail server and the push service have got from any node, in order.
         self.mails, self.pushed, self.delivered = world.mails, world.pushed, world.delivered
         self.answers = world.answers
@@ -230,28 +239,80 @@ class AnyNode:
         return await node.answer(lambda: node.runtime.ask(address, message, origin=origin), changes=message.at_owner)
 
 
+class NodeStream:
+    """A session of a node. Its client gets nothing from a node that is frozen or dead."""
+
+    def __init__(self, node: SimulatedNode, session: StreamSession) -> None:
+        self._node = node
+        self._session = session
+
+    @property
+    def ended(self) -> StreamEnd | None:
+        return self._session.ended
+
+    async def take(self) -> list[bytes]:
+        """Return the next frames, an empty list after the end. A stream ends with its node."""
+        with suppress(Dropped):
+            return await self._node.serve(self._session.take)
+        return []
+
+    def close(self) -> None:
+        self._session.close()
+
+
+class AnyApi:
+    """The API of any node that runs: of another at each request. A node that does not answer has dropped the client."""
+
+    def __init__(self, world: SimulatedCluster) -> None:
+        self._world = world
+
+    async def send(
+        self, method: str, path: str, token: str | None = None, fields: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> SimulatedReply:  # fmt: skip
+        node = await self._pick()
+        with trio.move_on_after(PATIENCE):
+            return await node.serve(partial(node.api.send, method, path, token, fields, headers))
+        raise Dropped
+
+    async def stream(self, name: str, token: str, parameter: str = "", since: str = "") -> NodeStream:
+        """Open a stream. Raises NotAnswered, StorageError and Dropped."""
+        node = await self._pick()
+        with trio.move_on_after(PATIENCE):
+            return NodeStream(node, await node.serve(partial(node.api.stream, name, token, parameter, since)))
+        raise Dropped
+
+    async def _pick(self) -> SimulatedNode:
+        try:
+            return self._world.pick()
+        except OwnerLost:
+            await trio.sleep(RESTART_AFTER)
+            raise Dropped from None
+
+
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, queues: Queues) -> None:
+    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, parts: Parts = NO_PARTS) -> None:
         run.postgres = sandbox
         self.run = run
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
         self.nodes: list[SimulatedNode] = []
-        self.queues = queues
         self.mails: list[Letter] = []  # that arrived from any node, in order
         self.pushed: list[Pushed] = []
         self.delivered: list[Delivered] = []
         self.answers: dict[str, Answering] = {}  # of other servers, by host, to each node
         self._idle = idle
+        self._parts = parts
         self._struck: set[SimulatedNode] = set()  # by blows of a storm
         for _ in range(nodes):
             self.join()
         self.place = self.nodes[0].place
         self.database = self.nodes[0].database  # for claims and for the rows at the beginning
         self.runtime = AnyNode(self)
+        self.api = AnyApi(self)
         self.running = trio.Event()
         self.running.set()  # one node or another does
         self._streams: list[Stream] = []
@@ -397,9 +458,18 @@ class SimulatedCluster:
     def join(self) -> SimulatedNode:
         """Return a further node, which is to be started."""
         number = len(self.nodes)
-        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle)
+        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle, self._parts)
         self.nodes.append(node)
         return node
+
+    async def crash(self) -> None:
+        """Strike a node or the ways between nodes, as a storm does, and wait until it is over."""
+        await self._strike(self.run.random.choice([*Blow]))
+
+    def together(self) -> AbstractAsyncContextManager[Go]:
+        """Start functions beside each other. Datagrams have faults again, also after `calm`."""
+        self.bus.is_faulty = True
+        return self.run.together()
 
     # Time
 

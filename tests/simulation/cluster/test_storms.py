@@ -10,6 +10,7 @@ from troupe.actors.cluster.membership import LEASE
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import NotAnswered
 from troupe.actors.timelines.home import HomePage
+from troupe.storage.statuses import Status
 from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import PAGE, insist
