@@ -18,7 +18,7 @@ from ...storage.engine.database import Database, StorageError
 from ...storage.upkeep.highest import highest_id
 from ..broadcast.publications import Publications
 from ..kernel import Origin, Record
-from ..kernel.codec import Codec, Unreadable
+from ..kernel.codec import Codec
 from ..kernel.errors import describe
 from .peers import Peer
 from .wire import Acknowledgement, Body, Bundle, PeerPoll, PollAnswer, Sent
@@ -58,7 +58,7 @@ class Acknowledgements(Awaitable[None]):
     def is_over(self, now: float) -> bool:
         return all(until <= now for until in self._until.values())
 
-    def __await__(self) -> Generator[object, object, None]:
+    def __await__(self) -> Generator[object, None, None]:
         return self._end().__await__()
 
     async def _end(self) -> None:
@@ -145,7 +145,7 @@ class Bundles:
                     facts = [self._codec.decode(fact) for fact in bundle.facts]
                     with self._publications.foreign(peer.process, bundle.publication):
                         await self._memory.receive(facts, bundle.sent.origin)
-                except (StorageError, Unreadable) as error:
+                except Exception as error:  # of the database, of facts of another version, or a bug
                     await self.forget(f"facts of {peer.name} were not applied: {describe(error)}")
                 peer.skip_to(bundle.number)
                 self._publications.hear(peer.process, bundle.progress)
@@ -199,7 +199,7 @@ class Bundles:
     def answer_poll(self, peer: Peer, poll: PeerPoll) -> None:
         """Tell a node the number of the last bundle that was sent to it. It is required once it may change rows."""
         now = trio.current_time()
-        if peer.is_member and peer.complete_until > now:
+        if peer.complete_until > now:
             peer.is_required = True
         peer.answered_at = now
         self._send(peer, PollAnswer(poll.at, self.sent, peer.is_required, self._publications.progress()))

@@ -59,7 +59,6 @@ class OtherNodes:
         self._has_joined = False
         self._was_complete = False
         self._observers: list[Callable[[], None]] = []
-        self._removed: dict[str, int] = {}  # the last incarnation of each node that was removed
         self._nursery: trio.Nursery | None = None
         self._heard = trio.Event()  # set when a poll is answered, or a member has left
         self.bundles = Bundles(
@@ -132,7 +131,7 @@ class OtherNodes:
                 await self._membership.leave()
                 nursery.cancel_scope.cancel()
             finally:
-                self._nursery = None  # datagrams that still arrive start nothing
+                self._nursery, self._has_joined = None, False  # datagrams that still arrive start nothing
 
     @property
     def _is_admitted(self) -> bool:
@@ -164,14 +163,10 @@ class OtherNodes:
 
     def _change_members(self, joined: Iterable[Member], left: Iterable[Member]) -> None:
         for member in left:
-            self._removed[member.name] = max(member.incarnation, self._removed.get(member.name, 0))
-            if (peer := self._peers.get(member.name)) is not None and peer.incarnation <= member.incarnation:
-                self._lose(peer)
+            self._lose(self._peers.pop(member.name))
         for member in joined:
-            peer = self._known(member.name, member.incarnation)
-            if peer is not None:
-                peer.is_member = True
-                peer.is_required = peer.is_required or not self._has_joined
+            peer = self._peers[member.name] = Peer(member.name, member.incarnation, is_required=not self._has_joined)
+            self._publications.join(peer.process)
 
     def _take_shards(self, shards: Collection[int]) -> None:
         """Load the awake actors of accounts and lists again: until now they have followed the facts of their owner.
@@ -185,36 +180,25 @@ class OtherNodes:
             self._runtime.resync(cell.address)
 
     def _lose(self, peer: Peer) -> None:
-        """Remove a process that has ended. It may have changed rows whose facts nobody has got."""
-        del self._peers[peer.name]
+        """Note that a process has ended. It may have changed rows whose facts nobody has got."""
         self.commands.lose(peer)
         self._start(self.bundles.lose, peer)
         self._hear()
 
-    def _known(self, name: str, incarnation: int) -> Peer | None:
-        """Return the peer with this incarnation. None if it is an earlier process of the node, or was removed."""
-        if incarnation <= self._removed.get(name, 0):
-            return None
-        peer = self._peers.get(name)
-        if peer is not None and peer.incarnation < incarnation:
-            self._removed[name] = peer.incarnation
-            self._lose(peer)
-            peer = None
-        if peer is None:
-            peer = self._peers[name] = Peer(name, incarnation)
-            self._publications.join(peer.process)
-        return peer if peer.incarnation == incarnation else None
-
     # Datagrams --------------------------------------------------------------------------------------------------------
 
     def receive(self, sender: str, data: bytes) -> None:
-        """Take a datagram. The transport calls this."""
+        """Take a datagram. The transport calls this.
+
+        A datagram of a process whose row is not known is ignored: it was removed, or its row will be read in a moment.
+        """
         try:
             datagram = decode(data)
         except Unreadable as error:
             self._record("node.unreadable", node=sender, error=error, decision="ignored")
             return
-        if datagram.to != self._incarnation or (peer := self._known(sender, datagram.sender)) is None:
+        peer = self._peers.get(sender)
+        if peer is None or (datagram.sender, datagram.to) != (peer.incarnation, self._incarnation):
             return
         self._ids.witness(datagram.id)
         self._take(peer, datagram.body)

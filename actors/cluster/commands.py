@@ -230,6 +230,8 @@ class Commands:
 
     async def take_command(self, peer: Peer, command: SentCommand) -> None:
         """Handle a command as the owner, and send its answer."""
+        if self._peer(peer.name) is not peer:
+            return  # the process has ended since
         asked = self._of_peers.setdefault(peer, ReceivedCommands())
         if not asked.is_new(command.number):
             return

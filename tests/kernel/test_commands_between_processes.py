@@ -288,6 +288,12 @@ async def test_commands_of_a_process_that_has_ended_are_not_executed(world: Worl
     assert world.two.done == [("account/104", "long")]
 
 
+async def test_a_command_that_comes_with_the_end_of_its_process_is_not_executed(world: World) -> None:
+    peer = world.two.peers.pop("one")
+    await world.two.commands.take_command(peer, SentCommand(1, str(BOB), CODEC.encode(Work("late")), SENT, 1.0))
+    assert world.two.done == []
+
+
 # The request, and its askers
 
 

@@ -41,8 +41,7 @@ class FakeMembership:
     """A node `one` of incarnation 5 that has joined, with the other members that a test names."""
 
     member = Member("one", 5, 1)
-    is_leader = True
-    is_current = True
+    is_leader = is_current = True
 
     def __init__(self) -> None:
         self.own = Epochs({})
@@ -139,6 +138,10 @@ class World:
     def texts(self) -> list[str]:
         return [fact.action for fact in self.memory.facts if isinstance(fact, Work)]
 
+    def join(self, incarnation: int = 7) -> None:
+        """Let the row of `two` be read."""
+        self.change(joined=[Member("two", incarnation, 2)])
+
     def change(self, joined: Iterable[Member] = (), left: Iterable[Member] = ()) -> None:
         self.membership.change([*joined], [*left])
 
@@ -162,7 +165,7 @@ async def settle() -> None:
 async def meet(world: World) -> None:
     """Let the node and `two` know each other, later than at the beginning of Trio's clock."""
     await trio.sleep(10)
-    world.change(joined=[Member("two", 7, 2)])
+    world.join()
     world.take_poll_answer(trio.current_time(), 0)
     world.take(PeerPoll(0.0))
     await settle()
@@ -190,9 +193,20 @@ async def test_numbers_that_are_not_known_are_ignored(world: World, body: Body) 
 
 
 async def test_a_datagram_for_an_earlier_process_is_ignored(world: World) -> None:
+    world.join()
     for incarnation in (4, 0, 6):
         world.take(PeerPoll(0.0), to=incarnation)
+    assert world.bodies(PollAnswer) == []
+    world.take(PeerPoll(0.0))
+    assert len(world.bodies(PollAnswer)) == 1
+
+
+async def test_a_datagram_of_a_process_without_a_row_is_ignored(world: World) -> None:
+    """It may have ended before its row was read: then nobody would ever find that it has."""
+    world.take(PeerPoll(0.0))
+    await trio.sleep(1)
     assert world.sent == []
+    world.join()
     world.take(PeerPoll(0.0))
     assert len(world.bodies(PollAnswer)) == 1
 
@@ -204,11 +218,13 @@ async def test_a_datagram_of_an_earlier_process_is_ignored(world: World) -> None
     world.change(left=[Member("two", 7, 2)])
     world.take(PeerPoll(1.0))
     assert len(world.bodies(PollAnswer)) == 1
+    world.join(8)
     world.take(PeerPoll(1.0), sender=8)
     assert len(world.bodies(PollAnswer)) == 2
 
 
 async def test_ids_are_above_each_id_that_a_datagram_has_brought(world: World) -> None:
+    world.join()
     ahead = world.ids.next() + (60_000 << 16)
     world.take(PeerPoll(0.0), id=ahead)
     assert world.sent[-1][1].id > ahead
@@ -229,7 +245,7 @@ async def test_a_new_process_of_a_node_ends_what_the_former_has_sent(world: Worl
     await meet(world)
     world.take_bundle(1)
     await settle()
-    world.take(PeerPoll(0.0), sender=8)
+    world.change(left=[Member("two", 7, 2)], joined=[Member("two", 8, 2)])
     assert not world.cluster.is_complete
     await settle()
     assert world.memory.forgotten == 1
@@ -273,6 +289,10 @@ async def test_facts_that_are_unreadable_or_fail_are_replaced_by_the_rows(world:
     world.take_bundle(2)
     await settle()
     assert (world.memory.forgotten, world.acknowledged) == (2, [1, 2])
+    world.memory.error = LookupError("a bug")
+    world.take_bundle(3)
+    await settle()
+    assert (world.memory.forgotten, world.acknowledged) == (3, [1, 2, 3])
 
 
 async def test_a_lost_bundle_ends_completeness_and_then_everything_is_read_again(world: World) -> None:
@@ -373,3 +393,4 @@ async def test_a_node_that_ends_takes_no_more_datagrams() -> None:
         world.take(SentCommand(1, "account/103", b"", SENT, 1.0))
         await settle()
         assert world.texts == []
+        assert not world.cluster.is_complete
