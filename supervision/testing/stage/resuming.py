@@ -37,6 +37,8 @@ class Streamer(Protocol):
     @property
     def api(self) -> SimulatedApi: ...
 
+    def logged(self, event: str) -> int: ...
+
     async def serve(self, work: Callable[[], Awaitable[T]]) -> T: ...
 
 
@@ -46,6 +48,19 @@ class Connection:
     def __init__(self) -> None:
         self.life = trio.CancelScope()
         self.is_open = True
+        self._node: Streamer | None = None
+        self._resets = 0
+
+    def open_to(self, node: Streamer) -> None:
+        self._node, self._resets = node, node.logged("node.reset")
+
+    @property
+    def is_in_order(self) -> bool:
+        """False if the node has lost facts since, and has shown their statuses from rows, behind later statuses.
+
+        Such a status is late if its author has moved to another node, whose facts have arrived first.
+        """
+        return self._node is None or self._node.logged("node.reset") == self._resets
 
     def break_off(self) -> None:
         """Lose the connection, with all that was not read."""
@@ -59,6 +74,9 @@ class ResumingStream(Stream):
     Frames are received when the node sends them, so a frame that comes after an acknowledgement was sent after it. The
     client pings its node, and gives up a node that does not answer. If the server says that events are missing, it
     reads a page, and from then on it ignores statuses that it knows. Faults break connections.
+
+    Each status is shown once, in the order of its author, unless the node has read everything again. A deletion or an
+    edit may be shown again: that changes nothing for a client.
     """
 
     def __init__(
@@ -70,6 +88,7 @@ class ResumingStream(Stream):
         self.since = NOW  # the id of the last event
         self.gaps = 0
         self.timeline: dict[int, str] = {}  # the statuses that it displays, with their texts
+        self.authors: dict[int, int] = {}  # of the statuses that it was shown
         self.events: list[tuple[str, int]] = []  # the kinds of events, and the ids of what they show, in order
         self._open_at = open_at
         self._pick = pick
@@ -103,6 +122,7 @@ class ResumingStream(Stream):
         try:
             node = self._pick()
             self.nodes.append(node.name)
+            connection.open_to(node)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._ping, node, connection, name=f"{self.name} ping")
                 with lone_exception():
@@ -166,10 +186,13 @@ class ResumingStream(Stream):
         self.open = not self._reloads
 
     def _update(self, id: int, author: int, text: str) -> None:
-        super()._update(id, author, text)
-        if id in self._edited:
+        if not self._connection.is_in_order:
+            self._newest.pop(author, None)
+        elif id in self._edited:
             self._wrong = f"is shown status {id} after its edit"
+        super()._update(id, author, text)
         self.timeline[id] = text
+        self.authors[id] = author
 
     def _edit(self, id: int, text: str) -> None:
         super()._edit(id, text)
@@ -178,8 +201,6 @@ class ResumingStream(Stream):
             self.timeline[id] = text
 
     def _delete(self, id: int) -> None:
-        if id in self.gone and not self.gaps:
-            self._wrong = f"is shown the deletion of status {id} twice"
         self.gone.append(id)
         self.timeline.pop(id, None)
 
