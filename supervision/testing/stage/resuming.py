@@ -79,6 +79,8 @@ class ResumingStream(Stream):
     edit may be shown again: that changes nothing for a client.
     """
 
+    ignores_repeated = False  # it ignores statuses that it was shown before
+
     def __init__(
         self, run: Run, name: str, open_at: Callable[[SimulatedApi, str], Awaitable[StreamSession]],
         pick: Callable[[], Streamer], read: Callable[[], Awaitable[dict[int, str]]], nursery: trio.Nursery,
@@ -95,6 +97,7 @@ class ResumingStream(Stream):
         self._read = read
         self._nursery = nursery
         self._connection = Connection()
+        self._away = 0.0  # seconds until it connects again
         self._began = trio.Event()  # it has an id from which it can resume
         self._edited: set[int] = set()
         self._known: set[int] = set()  # before a gap, or from the page after it
@@ -105,8 +108,9 @@ class ResumingStream(Stream):
         self._nursery.start_soon(self._listen, name=f"{self.name} client")
         await self._began.wait()
 
-    def hop(self) -> None:
-        """Lose the connection, and connect to any node."""
+    def hop(self, away: float = 0.0) -> None:
+        """Lose the connection, and connect to any node after so many seconds."""
+        self._away = away
         self._connection.break_off()
 
     async def _listen(self) -> None:
@@ -116,7 +120,8 @@ class ResumingStream(Stream):
                 await self._stay_connected(connection)
             connection.is_open = self.open = False
             self.cuts += 1
-            await trio.sleep(AGAIN * self._run.random.random())
+            away, self._away = self._away or AGAIN * self._run.random.random(), 0.0
+            await trio.sleep(away)
 
     async def _stay_connected(self, connection: Connection) -> None:
         try:
@@ -158,12 +163,12 @@ class ResumingStream(Stream):
     def _receive(self, frame: Any) -> None:  # JSON
         kind = frame["event"]
         payload: Any = orjson.loads(frame.get("payload") or "0")
-        id = int(payload["id"] if is_object(payload) else payload)
+        id = int(payload.get("id", 0) if is_object(payload) else payload)
         self._run.note(f"is shown {kind} {id or ''}, and has {frame.get('id')}", self.name)
         self.since = frame.get("id", self.since)
         self.events.append((kind, id))
         match kind:
-            case "update" if id in self._known:
+            case "update" if id in self._known or (self.ignores_repeated and id in self.pushed):
                 pass
             case "update":
                 self._since_gap.add(id)
