@@ -113,12 +113,16 @@ class OtherNodes:
     # The life of this node -------------------------------------------------------------------------------------------
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Join the cluster, and be a part of it until `stopping`."""
+        """Join the cluster, and be a part of it until `stopping`.
+
+        Then the other nodes take the shards, while this node still answers: its commands come back to their askers, and
+        are sent to the new owners. Those that it has begun are answered before it leaves.
+        """
         async with trio.open_nursery() as self._nursery:
             member = await self._membership.join()
             self._ids.use(member.number)
             self._publications.incarnation = self._incarnation = member.incarnation
-            self._nursery.start_soon(self._membership.run, stopping)
+            self._nursery.start_soon(self._membership.run, trio.Event())  # until this node has left
             self._nursery.start_soon(self._poll)
             while not self._is_admitted:
                 await self._heard.wait()
@@ -127,6 +131,8 @@ class OtherNodes:
             self._notice()
             task_status.started()
             await stopping.wait()
+            await self._membership.drain()
+            await self.commands.finish()
             await self._membership.leave()
             self._nursery.cancel_scope.cancel()
 

@@ -17,7 +17,7 @@ all nodes together.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
 from functools import partial
@@ -36,10 +36,13 @@ from ....actors.kernel.errors import OwnerLost
 from ....actors.kernel.message import R
 from ....actors.shown.statuses import ShownStatus
 from ....storage.engine.database import Removed
+from ....storage.engine.shards import Epochs
 from ...supervisor import Child
 from ..bus import SimulatedBus
-from ..run import Eventually, Run
+from ..run import Broken, Eventually, Run
 from .api import Dropped
+from .copies import outdated
+from .memberships import ShardClaims
 from .patience import insist
 from .people import Person, sign_in, token_of
 from .postgres import sandbox
@@ -119,12 +122,16 @@ class SimulatedNode(SimulatedServer):
     def _others(self, facts: Facts, publications: Publications) -> Others:
         membership = Membership(self.database, self.name)
         self.database.epochs = membership.own
+        self.database.observe_commit = self._check_commit
         self.cluster = OtherNodes(
             membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
             self._ids, self.record,
         )  # fmt: skip
         self.runtime.owners = self.cluster.commands
         return self.cluster
+
+    def _check_commit(self, shard: int, epoch: int) -> None:
+        self._world.shards.check_commit(shard, epoch)
 
     def _children_of_node(self) -> list[Child]:
         return [Child("cluster", self.cluster.run)]
@@ -227,6 +234,9 @@ class SimulatedCluster:
             self.join()
         self.place = self.nodes[0].place
         self.database = self.nodes[0].database  # for claims and for the rows at the beginning
+        self._rows = self.database.instant()
+        self.shards = ShardClaims(self.database, self._epochs)
+        run.always(self.shards.check, "the epochs of shards are right")
         self.runtime = AnyNode(self)
         self.running = trio.Event()
         self.running.set()  # one node or another does
@@ -236,6 +246,7 @@ class SimulatedCluster:
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
+        run.eventually(self._copies_equal_rows, "every copy in the memory of every node equals its rows")
 
     def pick(self) -> SimulatedNode:
         """Return a node, drawn by the run. It may be frozen. Raises OwnerLost if none runs."""
@@ -391,6 +402,8 @@ class SimulatedCluster:
         await trio.sleep(5)
         await Eventually(self._is_calm, "the cluster stays calm", within=LONGEST_STORM).wait_until_true()
         await self.run.quiet()
+        if different := self._outdated():
+            raise Broken("; ".join(different))
 
     def _is_calm(self) -> bool:
         return (
@@ -401,6 +414,10 @@ class SimulatedCluster:
 
     # The claims of every scenario
 
+    def _epochs(self) -> Iterable[Epochs]:
+        """Return the epochs of all processes that are alive, also of those that are frozen."""
+        return (node.database.epochs for node in self.nodes if isinstance(node.database.epochs, Epochs))
+
     def _streams_are_right(self) -> None:
         for stream in self._streams:
             stream.check()
@@ -408,6 +425,14 @@ class SimulatedCluster:
     def _effects_have_run(self) -> bool:
         first = self.database.rows("SELECT min(due_at) AS due_at FROM outbox")[0]["due_at"]
         return first is None or first > self.run.clock.now()
+
+    def _outdated(self) -> list[str]:
+        """Return the copies in the memory of any node that differ from their rows."""
+        running = [node for node in self.nodes if node.running.is_set()]
+        return [f"{node.name}: {copy}" for node in running for copy in outdated(node.actors, self._rows)]
+
+    def _copies_equal_rows(self) -> bool:
+        return not self._outdated()
 
     def _counts_are_right(self) -> bool:
         return not self.database.rows(WRONG_COUNTS)
