@@ -39,13 +39,14 @@ from ....storage.engine.database import Removed
 from ....storage.engine.shards import Epochs
 from ...supervisor import Child
 from ..bus import SimulatedBus
+from ..lockstep import LockstepDatabase
 from ..run import Broken, Eventually, Run
 from .api import Dropped
 from .copies import outdated
 from .memberships import ShardClaims
 from .patience import insist
 from .people import Person, sign_in, token_of
-from .postgres import sandbox
+from .postgres import overlapping_sessions, sandbox
 from .resuming import ResumingStream
 from .server import DOMAIN, ServerPlace, SimulatedServer
 from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
@@ -75,10 +76,15 @@ class Blow(Enum):
 
 
 @asynccontextmanager
-async def cluster(run: Run, nodes: int, *, idle: float = IDLE) -> AsyncGenerator[SimulatedCluster]:
-    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet."""
+async def cluster(
+    run: Run, nodes: int, *, idle: float = IDLE, overlapping: bool = False
+) -> AsyncGenerator[SimulatedCluster]:
+    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet.
+
+    With `overlapping`, transactions overlap, also those of several nodes, and a node may die in the middle of one.
+    """
     async with trio.open_nursery() as nursery:
-        sim = SimulatedCluster(run, nursery, nodes, idle)
+        sim = SimulatedCluster(run, nursery, nodes, idle, overlapping=overlapping)
         for node in sim.nodes:
             await node.start()
         yield sim
@@ -112,7 +118,7 @@ class SimulatedNode(SimulatedServer):
         self.is_up = False
         self._world = world
         run = world.run
-        place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
+        place = ServerPlace(DOMAIN, world.open_database(f"{name} "), f"{name} ", clock_offset=offset)
         self._changed = trio.Event()  # when a process runs, or has ended
         super().__init__(
             run, world.nursery, idle, mail=False, push=False, previews=False, deliveries=False, loaders=False,
@@ -221,7 +227,7 @@ class AnyNode:
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float) -> None:
+    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, *, overlapping: bool) -> None:
         run.postgres = sandbox
         self.run = run
         self.clock = run.clock
@@ -229,6 +235,7 @@ class SimulatedCluster:
         self.bus = SimulatedBus(run, nursery)
         self.nodes: list[SimulatedNode] = []
         self._idle = idle
+        self._overlapping = overlapping
         self._struck: set[SimulatedNode] = set()  # by blows of a storm
         for _ in range(nodes):
             self.join()
@@ -269,6 +276,12 @@ class SimulatedCluster:
         new = [person for person in people if person.id not in self._signed_in]
         self._signed_in.update(person.id for person in new)
         self.database.arrange(sign_in, new, self.new_id, self.run.clock.now())
+
+    def open_database(self, label: str) -> LockstepDatabase:
+        """Return the database of a node. All nodes have the same rows."""
+        if self._overlapping:
+            return self.run.open_overlapping(overlapping_sessions, label)
+        return self.run.open_database(sandbox, label)
 
     def new_id(self) -> int:
         return self.nodes[0].new_id()
