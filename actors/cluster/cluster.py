@@ -112,14 +112,18 @@ class OtherNodes:
     # The life of this node -------------------------------------------------------------------------------------------
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Join the cluster, and be a part of it until `stopping`."""
+        """Join the cluster, and be a part of it until `stopping`.
+
+        Then the other nodes take the shards, while this node still answers: its commands come back to their askers, and
+        are sent to the new owners. Those that it has begun are answered before it leaves.
+        """
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:
                 member = await self._membership.join()
                 self._ids.use(member.number)
                 self._publications.incarnation = self._incarnation = member.incarnation
-                nursery.start_soon(self._membership.run, stopping)
+                nursery.start_soon(self._membership.run, trio.Event())  # until this node has left
                 nursery.start_soon(self._poll)
                 while not self._is_admitted:
                     await self._heard.wait()
@@ -128,6 +132,8 @@ class OtherNodes:
                 self._notice()
                 task_status.started()
                 await stopping.wait()
+                await self._membership.drain()
+                await self.commands.finish()
                 await self._membership.leave()
                 nursery.cancel_scope.cancel()
             finally:

@@ -42,6 +42,8 @@ from .placement import owner_account
 from .wire import Sent, SentAnswer, SentCommand, SentError, Withdrawal
 
 PAUSE = 0.1  # seconds until a command is sent again, after its shard has moved
+# Seconds that a node that stops waits for running commands. A turn waits as long for acknowledgements at most.
+FINISH = 1.5
 # Commands of a node that are remembered, so that a repeated datagram is not handled twice.
 REMEMBERED = 10_000
 
@@ -123,6 +125,7 @@ class Commands:
         self._number = 0
         self._asked: dict[int, AskedCommand] = {}  # commands without an answer yet
         self._of_peers: dict[Peer, ReceivedCommands] = {}
+        self._ended = trio.Event()  # set when a command of another node has ended
 
     # The own commands -------------------------------------------------------------------------------------------------
 
@@ -241,6 +244,7 @@ class Commands:
                 body = await self._outcome(command)
             finally:
                 del asked.running[command.number]
+                self._ended.set()
             if body is not None:
                 self._send(peer, body)
 
@@ -270,6 +274,13 @@ class Commands:
             return await self._ask_own(address, message, origin, deadline, command.waiting)
         except Refused as refusal:
             return refusal
+
+    async def finish(self) -> None:
+        """Wait until the commands of other nodes that run here have ended, at most `FINISH` seconds."""
+        with trio.move_on_after(FINISH):
+            while any(asked.running for asked in self._of_peers.values()):
+                self._ended = trio.Event()
+                await self._ended.wait()
 
     def withdraw(self, peer: Peer, withdrawal: Withdrawal) -> None:
         """End the wait for an answer. A command whose turn has not begun is not executed."""

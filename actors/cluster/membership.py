@@ -147,7 +147,7 @@ class Membership:
         await self._insist(self.refresh)
 
     async def drain(self) -> None:
-        """Let the other nodes take all shards of this node, while `run` runs. Then leave.
+        """Let the other nodes take all shards of this node, while `run` runs.
 
         It does not wait if no other node takes shards.
         """
@@ -156,7 +156,6 @@ class Membership:
         await self._insist(self.refresh)
         while self._has_shards and any(row.is_active for row in self._rows.values()):
             await self._changed.wait()
-        await self.leave()
 
     async def leave(self) -> None:
         """Leave the cluster. The shards of this node are free. `run` ends."""

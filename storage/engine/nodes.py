@@ -220,4 +220,5 @@ def _rows(rows: Sequence[Row]) -> ClusterRows | None:
     # Sorted, because all that follows from their order must be the same when a simulated run is played again.
     nodes = sorted(NodeRow(*[row[name] for name in NodeRow._fields]) for row in rows if row["shard"] is None)
     shards = [ShardRow(row["shard"], row["name"], row["epoch"]) for row in rows if row["shard"] is not None]
+    nodes.sort(key=lambda row: row.number)  # the order of rows without ORDER BY differs between equal simulations
     return ClusterRows(nodes, shards, (rows[0]["raised"], rows[0]["owned"]))

@@ -17,7 +17,7 @@ all nodes together.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from enum import Enum
 from functools import partial
@@ -39,13 +39,17 @@ from ....actors.shown.statuses import ShownStatus
 from ....http.access.streams import StreamEnd
 from ....http.streaming.session import StreamSession
 from ....storage.engine.database import Removed
+from ....storage.engine.shards import Epochs
 from ...supervisor import Child
 from ..bus import SimulatedBus
-from ..run import Eventually, Go, Run
+from ..lockstep import LockstepDatabase
+from ..run import Broken, Eventually, Go, Run
 from .api import Dropped, SimulatedReply
+from .copies import outdated
+from .memberships import ShardClaims
 from .patience import insist
 from .people import Person, sign_in, token_of
-from .postgres import sandbox
+from .postgres import overlapping_sessions, sandbox
 from .resuming import ResumingStream
 from .server import DOMAIN, Answering, Delivered, Pushed, ServerPlace, SimulatedServer
 from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
@@ -89,14 +93,17 @@ NO_PARTS = Parts()
 
 
 @asynccontextmanager
-async def cluster(run: Run, nodes: int, *, idle: float = IDLE, **parts: bool) -> AsyncGenerator[SimulatedCluster]:
+async def cluster(
+    run: Run, nodes: int, *, idle: float = IDLE, overlapping: bool = False, **parts: bool
+) -> AsyncGenerator[SimulatedCluster]:
     """The world of a scenario about several nodes: every actor on each of them, and no accounts yet.
 
+    With `overlapping`, transactions overlap, also those of several nodes, and a node may die in the middle of one.
     `parts` are those of `stage` that each node has too: see `Parts`.
     """
     async with (
         trio.open_nursery() as nursery,
-        living(SimulatedCluster(run, nursery, nodes, idle, Parts(**parts))) as sim,
+        living(SimulatedCluster(run, nursery, nodes, idle, Parts(**parts), overlapping=overlapping)) as sim,
     ):
         yield sim
         nursery.cancel_scope.cancel()
@@ -137,7 +144,7 @@ class SimulatedNode(SimulatedServer):
         self.is_up = False
         self._world = world
         run = world.run
-        place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
+        place = ServerPlace(DOMAIN, world.open_database(f"{name} "), f"{name} ", clock_offset=offset)
         self._changed = trio.Event()  # when a process runs, or has ended
         super().__init__(run, world.nursery, idle, **parts._asdict(), place=place)
         # What other servers, the mail server and the push service have got from any node, in order.
@@ -147,12 +154,16 @@ class SimulatedNode(SimulatedServer):
     def _others(self, facts: Facts, publications: Publications) -> Others:
         membership = Membership(self.database, self.name)
         self.database.epochs = membership.own
+        self.database.observe_commit = self._check_commit
         self.cluster = OtherNodes(
             membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
             self._ids, self.record,
         )  # fmt: skip
         self.runtime.owners = self.cluster.commands
         return self.cluster
+
+    def _check_commit(self, shard: int, epoch: int) -> None:
+        self._world.shards.check_commit(shard, epoch)
 
     def _children_of_node(self) -> list[Child]:
         return [Child("cluster", self.cluster.run)]
@@ -293,7 +304,10 @@ class AnyApi:
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, parts: Parts = NO_PARTS) -> None:
+    def __init__(
+        self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, parts: Parts = NO_PARTS, *,
+        overlapping: bool = False,
+    ) -> None:  # fmt: skip
         run.postgres = sandbox
         self.run = run
         self.clock = run.clock
@@ -306,11 +320,15 @@ class SimulatedCluster:
         self.answers: dict[str, Answering] = {}  # of other servers, by host, to each node
         self._idle = idle
         self._parts = parts
+        self._overlapping = overlapping
         self._struck: set[SimulatedNode] = set()  # by blows of a storm
         for _ in range(nodes):
             self.join()
         self.place = self.nodes[0].place
         self.database = self.nodes[0].database  # for claims and for the rows at the beginning
+        self._rows = self.database.instant()
+        self.shards = ShardClaims(self.database, self._epochs)
+        run.always(self.shards.check, "the epochs of shards are right")
         self.runtime = AnyNode(self)
         self.api = AnyApi(self)
         self.running = trio.Event()
@@ -321,6 +339,7 @@ class SimulatedCluster:
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
+        run.eventually(self._copies_equal_rows, "every copy in the memory of every node equals its rows")
 
     def pick(self) -> SimulatedNode:
         """Return a node, drawn by the run. It may be frozen. Raises OwnerLost if none runs."""
@@ -343,6 +362,12 @@ class SimulatedCluster:
         new = [person for person in people if person.id not in self._signed_in]
         self._signed_in.update(person.id for person in new)
         self.database.arrange(sign_in, new, self.new_id, self.run.clock.now())
+
+    def open_database(self, label: str) -> LockstepDatabase:
+        """Return the database of a node. All nodes have the same rows."""
+        if self._overlapping:
+            return self.run.open_overlapping(overlapping_sessions, label)
+        return self.run.open_database(sandbox, label)
 
     def new_id(self) -> int:
         return self.nodes[0].new_id()
@@ -485,6 +510,8 @@ class SimulatedCluster:
         await trio.sleep(5)
         await Eventually(self._is_calm, "the cluster stays calm", within=LONGEST_STORM).wait_until_true()
         await self.run.quiet()
+        if different := self._outdated():
+            raise Broken("; ".join(different))
 
     def _is_calm(self) -> bool:
         return (
@@ -495,6 +522,10 @@ class SimulatedCluster:
 
     # The claims of every scenario
 
+    def _epochs(self) -> Iterable[Epochs]:
+        """Return the epochs of all processes that are alive, also of those that are frozen."""
+        return (node.database.epochs for node in self.nodes if isinstance(node.database.epochs, Epochs))
+
     def _streams_are_right(self) -> None:
         for stream in self._streams:
             stream.check()
@@ -502,6 +533,14 @@ class SimulatedCluster:
     def _effects_have_run(self) -> bool:
         first = self.database.rows("SELECT min(due_at) AS due_at FROM outbox")[0]["due_at"]
         return first is None or first > self.run.clock.now()
+
+    def _outdated(self) -> list[str]:
+        """Return the copies in the memory of any node that differ from their rows."""
+        running = [node for node in self.nodes if node.running.is_set()]
+        return [f"{node.name}: {copy}" for node in running for copy in outdated(node.actors, self._rows)]
+
+    def _copies_equal_rows(self) -> bool:
+        return not self._outdated()
 
     def _counts_are_right(self) -> bool:
         return not self.database.rows(WRONG_COUNTS)
