@@ -6,7 +6,7 @@ statuses, and the state of the awake accounts and timelines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -20,6 +20,7 @@ from ....actors.timelines.list import ListTimeline
 from ....actors.timelines.timeline import Timeline
 from ....actors.timelines.window import SIZE
 from ....storage import accounts, follow_requests, lists, status_flags, statuses, users
+from ....storage.timeline_entries import TimelineEntry
 from ....storage.upkeep.paging import Page
 from ...children.actor_system import ActorSystem
 from ..direct_connection import at_once
@@ -120,7 +121,7 @@ def _of_timeline(timeline: Timeline, database: InstantDatabase, viewers: Viewers
     held = {entry.id: entry for entry in timeline.window}
     if not timeline.window.complete:  # it holds the newest alone
         entries = {id: entry for id, entry in entries.items() if id in held or id > min(held, default=0)}
-    yield Copy(f"the window of {name}", held, entries)
+    yield Copy(f"the window of {name}", _comparable(held), _comparable(entries))
 
 
 def _lasting(actor: AccountActor | Timeline, perspective: Perspective) -> Perspective:
@@ -130,3 +131,18 @@ def _lasting(actor: AccountActor | Timeline, perspective: Perspective) -> Perspe
         if terms.expires_at is not None and terms.expires_at <= now:
             perspective = perspective.unmuted(other)
     return perspective
+
+
+def _comparable(entries: Mapping[int, TimelineEntry]) -> dict[int, TimelineEntry]:
+    """Return entries in a form that differs only if a rule can see the difference.
+
+    Only the tags of public statuses are read, and the order of tags and mentions is of no importance.
+    """
+    return {
+        id: replace(
+            entry,
+            tags=tuple(sorted(entry.tags)) if entry.visibility == "public" else (),
+            mentioned_ids=tuple(sorted(entry.mentioned_ids)),
+        )
+        for id, entry in entries.items()
+    }
