@@ -136,12 +136,12 @@ def _lasting(actor: AccountActor | Timeline, perspective: Perspective) -> Perspe
 def _comparable(entries: Mapping[int, TimelineEntry]) -> dict[int, TimelineEntry]:
     """Return entries in a form that differs only if a rule can see the difference.
 
-    Only the tags of public statuses are read, and the order of tags and mentions is of no importance.
+    Most pages are read without tags, and the order of mentions is of no importance.
     """
     return {
         id: replace(
             entry,
-            tags=tuple(sorted(entry.tags)) if entry.visibility == "public" else (),
+            tags=(),
             mentioned_ids=tuple(sorted(entry.mentioned_ids)),
         )
         for id, entry in entries.items()
