@@ -70,7 +70,7 @@ FREEZES = (0.2, 8.0)
 
 
 class Blow(Enum):
-    """The blows of a storm to the nodes. The value is the text of a blow in a trace."""
+    """The ways in which a storm strikes nodes. The value is its text in a trace."""
 
     RESTART = "a node is killed, and starts again later"
     FREEZE = "a node is frozen for a while"

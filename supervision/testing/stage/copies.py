@@ -34,7 +34,7 @@ MOST_REQUESTS = 40  # of follows that an account counts
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class HeldCopy:
     """A copy in memory, and the value that a new process would read."""
 
     name: str
@@ -45,12 +45,12 @@ class Copy:
         return f"{self.name} is {self.held}, and the rows say {self.fresh}"
 
 
-def outdated(actors: ActorSystem, database: InstantDatabase) -> list[Copy]:
+def outdated(actors: ActorSystem, database: InstantDatabase) -> list[HeldCopy]:
     """Return the copies of a server that differ from their rows. Actors that are not at rest are left out."""
     return [copy for copy in _copies(actors, database) if copy.held != copy.fresh]
 
 
-def _copies(actors: ActorSystem, database: InstantDatabase) -> Iterator[Copy]:
+def _copies(actors: ActorSystem, database: InstantDatabase) -> Iterator[HeldCopy]:
     ids = [row["id"] for row in database.rows(ACCOUNTS)]
     known = at_once(database.read(accounts.find_many, ids))
     yield from _cached("account", ids, actors.accounts.peek, known)
@@ -73,45 +73,45 @@ def _copies(actors: ActorSystem, database: InstantDatabase) -> Iterator[Copy]:
 
 def _cached(
     name: str, ids: Iterable[int], peek: Callable[[int], object | None], rows: dict[int, T]
-) -> Iterator[Copy]:  # fmt: skip
+) -> Iterator[HeldCopy]:  # fmt: skip
     for id in ids:
         if (held := peek(id)) is not None:
-            yield Copy(f"the cached {name} {id}", held, rows.get(id))
+            yield HeldCopy(f"the cached {name} {id}", held, rows.get(id))
 
 
-def _of_account(account: AccountActor, database: InstantDatabase, viewers: Viewers) -> Iterator[Copy]:
+def _of_account(account: AccountActor, database: InstantDatabase, viewers: Viewers) -> Iterator[HeldCopy]:
     name, id = str(account.address), account.id
     rules = at_once(viewers.read(id))
-    yield Copy(f"the user of {name}", account.user, at_once(database.read(users.find_user, id)))
-    yield Copy(
+    yield HeldCopy(f"the user of {name}", account.user, at_once(database.read(users.find_user, id)))
+    yield HeldCopy(
         f"the perspective of {name}", _lasting(account, account.perspective), _lasting(account, rules.perspective)
     )
-    yield Copy(f"the filters of {name}", account.filters.rows, rules.filters.rows)
+    yield HeldCopy(f"the filters of {name}", account.filters.rows, rules.filters.rows)
     stored = at_once(database.read(statuses.find_many, list(account.flags)))
     flags = at_once(database.read(status_flags.viewer_flags, id, list(stored)))
-    yield Copy(f"the flags of {name}", {status: account.flags[status] for status in stored}, flags)
+    yield HeldCopy(f"the flags of {name}", {status: account.flags[status] for status in stored}, flags)
     if account.requests is not None and account.requests[1] == account.context.facts.acts_of_staff:
         requests = at_once(database.read(follow_requests.page, id, Page(MOST_REQUESTS)))
-        yield Copy(f"the follow requests of {name}", account.requests[0], len(requests))
+        yield HeldCopy(f"the follow requests of {name}", account.requests[0], len(requests))
 
 
-def _of_timeline(timeline: Timeline, database: InstantDatabase, viewers: Viewers) -> Iterator[Copy]:
+def _of_timeline(timeline: Timeline, database: InstantDatabase, viewers: Viewers) -> Iterator[HeldCopy]:
     name = str(timeline.address)
     match timeline:
         case HomeTimeline(id=id, exclusive=exclusive):
             found = at_once(viewers.read_relations(id)).perspective
-            yield Copy(
+            yield HeldCopy(
                 f"the perspective of {name}", _lasting(timeline, timeline.perspective), _lasting(timeline, found)
             )
             members = frozenset(at_once(database.read(lists.exclusive_members, id)))
-            yield Copy(f"the members of exclusive lists of {name}", exclusive, members)
+            yield HeldCopy(f"the members of exclusive lists of {name}", exclusive, members)
         case ListTimeline(id=id, row=row):
-            yield Copy(f"the terms of {name}", row, at_once(database.read(lists.find, id)))
-            yield Copy(f"the members of {name}", timeline.members, at_once(database.read(lists.members, id)))
+            yield HeldCopy(f"the terms of {name}", row, at_once(database.read(lists.find, id)))
+            yield HeldCopy(f"the members of {name}", timeline.members, at_once(database.read(lists.members, id)))
             if row is not None:
                 found = at_once(viewers.read_relations(row.account_id)).perspective
                 held = _lasting(timeline, timeline.perspective)
-                yield Copy(f"the perspective of {name}", held, _lasting(timeline, found))
+                yield HeldCopy(f"the perspective of {name}", held, _lasting(timeline, found))
         case _:
             pass
     reader = copy(timeline)
@@ -121,7 +121,7 @@ def _of_timeline(timeline: Timeline, database: InstantDatabase, viewers: Viewers
     held = {entry.id: entry for entry in timeline.window}
     if not timeline.window.complete:  # it holds the newest alone
         entries = {id: entry for id, entry in entries.items() if id in held or id > min(held, default=0)}
-    yield Copy(f"the window of {name}", _comparable(held), _comparable(entries))
+    yield HeldCopy(f"the window of {name}", _comparable(held), _comparable(entries))
 
 
 def _lasting(actor: AccountActor | Timeline, perspective: Perspective) -> Perspective:

@@ -7,14 +7,17 @@ import trio
 
 from troupe.actors.broadcast.broadcast import account_address, home_address
 from troupe.actors.cluster.membership import LEASE
-from troupe.actors.commands.statuses import PublishStatus
+from troupe.actors.cluster.others import Incomplete
+from troupe.actors.commands.follows import Follow
+from troupe.actors.commands.statuses import PublishStatus, UnexpectedMentions
 from troupe.actors.kernel import NotAnswered
 from troupe.actors.timelines.home import HomePage
+from troupe.storage.engine.shards import shard_of
 from troupe.storage.statuses import Status
 from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import PAGE, insist
-from troupe.supervision.testing.stage.cluster import SimulatedCluster, cluster
+from troupe.supervision.testing.stage.cluster import Blow, SimulatedCluster, cluster
 
 
 async def write_and_read(sim: SimulatedCluster) -> None:
@@ -38,9 +41,70 @@ async def write_and_read(sim: SimulatedCluster) -> None:
     await sim.calm()
 
 
-@simulation(seeds=4, faults=6, world=partial(cluster, nodes=3))
+@simulation(seeds=3, faults=6, world=partial(cluster, nodes=3))
 async def test_a_storm(sim: SimulatedCluster) -> None:
     await write_and_read(sim)
+
+
+@simulation(seeds=1, faults=6, world=partial(cluster, nodes=3), time_is_a_choice=True)
+async def test_a_storm_in_which_time_passes_while_tasks_could_run(sim: SimulatedCluster) -> None:
+    await write_and_read(sim)
+
+
+@simulation(seeds=1, faults=6, world=partial(cluster, nodes=5))
+async def test_a_storm_over_five_nodes(sim: SimulatedCluster) -> None:
+    await write_and_read(sim)
+
+
+@simulation(seeds=1, faults=4, world=partial(cluster, nodes=3, overlapping=True))
+async def test_a_storm_in_the_middle_of_transactions(sim: SimulatedCluster) -> None:
+    await write_and_read(sim)
+
+
+@simulation(seeds=1, faults=2, world=partial(cluster, nodes=2, overlapping=True))
+async def test_accounts_of_two_nodes_follow_and_block_each_other_while_a_node_dies(sim: SimulatedCluster) -> None:
+    """Nobody follows an account that a block separates from it."""
+    ada, bob = await sim.people("ada", "bob")
+    async with sim.run.together() as go:
+        go(ada.attempt, Follow(bob.id))
+        go(bob.attempt, Follow(ada.id))
+        go(bob.block, ada)
+        go(partial(sim.storm, Blow.RESTART, blows=1))
+    await sim.calm()
+    assert not sim.database.rows("SELECT FROM follows")
+
+
+@simulation(seeds=3, world=partial(cluster, nodes=3))
+async def test_a_node_that_stops_leaves_no_command_without_an_answer(sim: SimulatedCluster) -> None:
+    """Commands at other nodes are answered by the old owner or by the new owner, and the stop takes seconds at most."""
+    (ada,) = await sim.people("ada")
+    owner = next(node for node in sim.nodes if node.cluster.owns(shard_of(ada.id)))
+    others = [node for node in sim.nodes if node is not owner]
+
+    async def write() -> None:
+        for number in range(8):
+            node, command = sim.run.random.choice(others), PublishStatus("hello", idempotency_key=str(number))
+            while True:
+                try:
+                    status = await node.answer(
+                        lambda node=node, command=command: node.runtime.ask(account_address(ada.id), command),
+                        changes=True,
+                    )
+                except Incomplete:  # for a moment, when the owner has left
+                    await trio.sleep(0.1)
+                else:
+                    break
+            assert not isinstance(status, UnexpectedMentions)
+            await trio.sleep(0.3 * sim.run.random.random())
+
+    async with sim.run.together() as go:
+        go(write)
+        began = trio.current_time()
+        await owner.stop()
+        assert trio.current_time() - began < LEASE
+    await sim.calm()
+    rows = sim.database.rows("SELECT count(*) AS statuses FROM statuses")
+    assert rows[0]["statuses"] == 8
 
 
 @simulation(seeds=5, world=partial(cluster, nodes=2))
@@ -58,7 +122,7 @@ async def test_a_node_that_was_removed_by_a_node_it_does_not_know_answers_nothin
 
     async def publish() -> None:
         command = PublishStatus("hello", idempotency_key="hello")
-        status = await first.answer(lambda: first.runtime.ask(account_address(ada.id), command))
+        status = await first.answer(lambda: first.runtime.ask(account_address(ada.id), command), changes=True)
         assert isinstance(status, Status)
         ada.published.append(status.id)
 
