@@ -110,7 +110,7 @@ class Audience:
         assert {letter.to for letter in self.sim.mails} == {"bob@troupe.test"}
 
 
-@simulation(seeds=2, faults=4, world=with_queues)
+@simulation(seeds=1, faults=4, world=with_queues)
 async def test_mails_pushes_and_deliveries_arrive_whichever_node_dies(sim: SimulatedCluster) -> None:
     ada, bob = await sim.people("ada", "bob")
     audience = Audience(sim, ada, bob)
@@ -122,7 +122,7 @@ async def test_mails_pushes_and_deliveries_arrive_whichever_node_dies(sim: Simul
     audience.check()
 
 
-@simulation(seeds=3, world=with_queues)
+@simulation(seeds=2, world=with_queues)
 async def test_mails_pushes_and_deliveries_arrive_once_while_nodes_come_and_go(
     sim: SimulatedCluster, close_clocks: None
 ) -> None:
@@ -146,7 +146,7 @@ async def test_mails_pushes_and_deliveries_arrive_once_while_nodes_come_and_go(
     assert max(Counter(letter.id for letter in sim.mails).values()) == 1
 
 
-@simulation(seeds=2, faults=2, world=with_queues)
+@simulation(seeds=1, faults=2, world=with_queues)
 async def test_the_claims_of_a_dead_node_are_free_at_once(sim: SimulatedCluster, close_clocks: None) -> None:
     ada, bob = await sim.people("ada", "bob")
     audience = Audience(sim, ada, bob)
@@ -174,7 +174,7 @@ async def test_the_claims_of_a_dead_node_are_free_at_once(sim: SimulatedCluster,
     audience.check()
 
 
-@simulation(seeds=2, faults=4, world=with_queues)
+@simulation(seeds=1, faults=4, world=with_queues)
 async def test_reminders_and_scheduled_statuses_happen_once(sim: SimulatedCluster, close_clocks: None) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     bob.has_followed(ada)
@@ -205,7 +205,7 @@ async def test_reminders_and_scheduled_statuses_happen_once(sim: SimulatedCluste
     assert [row["account_id"] for row in sim.database.rows(POLL_ENDS)] == sorted([ada.id, cyd.id])
 
 
-@simulation(seeds=2, faults=6, world=partial(cluster, nodes=3))
+@simulation(seeds=1, faults=6, world=partial(cluster, nodes=3))
 async def test_facts_that_a_dead_owner_has_left_are_published_by_the_next(sim: SimulatedCluster) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)
