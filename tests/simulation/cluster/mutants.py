@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import trio
 
-from troupe.actors.cluster.bundles import Acknowledgements, Bundles
+from troupe.actors.cluster.bundles import Acknowledgements
 from troupe.actors.cluster.cluster import OtherNodes
-from troupe.actors.cluster.commands import Commands
-from troupe.actors.cluster.membership import Membership
 from troupe.actors.facts.fact import Facts
 from troupe.supervision.testing.lockstep import ENTER, LockstepDatabase
 
@@ -96,43 +94,8 @@ def bundles_are_acknowledged_before_they_are_applied(patch: Patch) -> None:
     patch.setattr(Facts, "receive", receive_later)
 
 
-def removed_nodes_are_not_waited_for(patch: Patch) -> None:
-    lose = Bundles.lose
-
-    def lose_at_once(self: Any, peer: Any) -> Awaitable[None]:
-        losing = lose(self, peer)
-        self._lost.clear()
-        return losing
-
-    patch.setattr(Bundles, "lose", lose_at_once)
-
-
-def removed_nodes_answer(patch: Patch) -> None:
-    patch.setattr(Membership, "is_current", property(lambda self: True))
-
-
 def lost_facts_are_not_read_again(patch: Patch) -> None:
     async def forget(self: Facts) -> None:
         await trio.lowlevel.checkpoint()
 
     patch.setattr(Facts, "forget", forget)
-
-
-def incomplete_owners_refuse(patch: Patch) -> None:
-    """The owner of an account decides from its memory, although facts may be missing."""
-
-    async def ask_own(
-        self: Any, address: Any, message: Any, origin: Any, deadline: float, waiting: Any, asker: Any = None
-    ) -> Any:
-        return await self._runtime.ask(address, message, origin=origin, deadline=deadline, asker=asker, arrived=waiting)
-
-    patch.setattr(Commands, "_ask_own", ask_own)
-
-
-WEAKER_DESIGNS: list[Callable[[Patch], None]] = [writers_do_not_wait, writers_wait_for_a_moment]
-EPOCHS: list[Callable[[Patch], None]] = [epochs_are_not_compared, epochs_are_compared_before_the_transaction]
-GUARDS: list[Callable[[Patch], None]] = [
-    acknowledgements_are_not_awaited, waits_are_bounded, nodes_always_answer,
-    bundles_are_acknowledged_before_they_are_applied, removed_nodes_are_not_waited_for, removed_nodes_answer,
-    lost_facts_are_not_read_again, incomplete_owners_refuse,
-]  # fmt: skip
