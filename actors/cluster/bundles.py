@@ -9,7 +9,7 @@ A bundle that is lost is noticed by the next poll. Then the node reads everythin
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import trio
@@ -18,7 +18,7 @@ from ...storage.engine.database import Database, StorageError
 from ...storage.upkeep.highest import highest_id
 from ..broadcast.publications import Publications
 from ..kernel import Origin, Record
-from ..kernel.codec import Codec, Unreadable
+from ..kernel.codec import Codec
 from ..kernel.errors import describe
 from .peers import Peer
 from .wire import Acknowledgement, Body, Bundle, PeerPoll, PollAnswer, Sent
@@ -41,8 +41,11 @@ class Memory(Protocol):
         ...
 
 
-class Acknowledgements:
-    """The wait for the acknowledgements of a bundle."""
+class Acknowledgements(Awaitable[None]):
+    """The wait until each node has acknowledged a bundle, or may no longer answer from memory.
+
+    A turn that fails after it has sent the bundle does not wait.
+    """
 
     def __init__(self, until: dict[Peer, float]) -> None:
         self._until = until
@@ -52,8 +55,13 @@ class Acknowledgements:
         self._until.pop(peer, None)
         self._changed.set()
 
-    async def end(self) -> None:
-        """Wait until each node has acknowledged the bundle, or may no longer answer from memory."""
+    def is_over(self, now: float) -> bool:
+        return all(until <= now for until in self._until.values())
+
+    def __await__(self) -> Generator[object, None, None]:
+        return self._end().__await__()
+
+    async def _end(self) -> None:
         while late := [until for until in self._until.values() if until > trio.current_time()]:
             self._changed = trio.Event()
             with trio.move_on_at(max(late)):
@@ -87,6 +95,7 @@ class Bundles:
         now = trio.current_time()
         peers = list(self._peers())
         self._lost = [peer for peer in self._lost if peer.may_answer_until > now]
+        self._forget_waits(now)
         self.sent += 1
         if not peers and not self._lost:
             return None
@@ -97,13 +106,12 @@ class Bundles:
         )
         for peer in peers:
             self._send(peer, bundle)
-        return self._acknowledged(bundle.number, waiting)
+        return waiting
 
-    async def _acknowledged(self, number: int, waiting: Acknowledgements) -> None:
-        try:
-            await waiting.end()
-        finally:
-            del self._waiting[number]
+    def _forget_waits(self, now: float) -> None:
+        """Forget the oldest waits that are over."""
+        while (oldest := next(iter(self._waiting), None)) is not None and self._waiting[oldest].is_over(now):
+            del self._waiting[oldest]
 
     def take_acknowledgement(self, peer: Peer, body: Acknowledgement) -> None:
         for number in body.numbers:
@@ -137,7 +145,7 @@ class Bundles:
                     facts = [self._codec.decode(fact) for fact in bundle.facts]
                     with self._publications.foreign(peer.process, bundle.publication):
                         await self._memory.receive(facts, bundle.sent.origin)
-                except (StorageError, Unreadable) as error:
+                except Exception as error:  # of the database, of facts of another version, or a bug
                     await self.forget(f"facts of {peer.name} were not applied: {describe(error)}")
                 peer.skip_to(bundle.number)
                 self._publications.hear(peer.process, bundle.progress)
@@ -191,7 +199,7 @@ class Bundles:
     def answer_poll(self, peer: Peer, poll: PeerPoll) -> None:
         """Tell a node the number of the last bundle that was sent to it. It is required once it may change rows."""
         now = trio.current_time()
-        if peer.is_member and peer.complete_until > now:
+        if peer.complete_until > now:
             peer.is_required = True
         peer.answered_at = now
         self._send(peer, PollAnswer(poll.at, self.sent, peer.is_required, self._publications.progress()))

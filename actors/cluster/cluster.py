@@ -59,7 +59,6 @@ class OtherNodes:
         self._has_joined = False
         self._was_complete = False
         self._observers: list[Callable[[], None]] = []
-        self._removed: dict[str, int] = {}  # the last incarnation of each node that was removed
         self._nursery: trio.Nursery | None = None
         self._heard = trio.Event()  # set when a poll is answered, or a member has left
         self.bundles = Bundles(
@@ -113,22 +112,32 @@ class OtherNodes:
     # The life of this node -------------------------------------------------------------------------------------------
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Join the cluster, and be a part of it until `stopping`."""
-        async with trio.open_nursery() as self._nursery:
-            member = await self._membership.join()
-            self._ids.use(member.number)
-            self._publications.incarnation = self._incarnation = member.incarnation
-            self._nursery.start_soon(self._membership.run, stopping)
-            self._nursery.start_soon(self._poll)
-            while not self._is_admitted:
-                await self._heard.wait()
-            self._has_joined = True
-            await self._membership.take_share()
-            self._notice()
-            task_status.started()
-            await stopping.wait()
-            await self._membership.leave()
-            self._nursery.cancel_scope.cancel()
+        """Join the cluster, and be a part of it until `stopping`.
+
+        Then the other nodes take the shards, while this node still answers: its commands come back to their askers, and
+        are sent to the new owners. Those that it has begun are answered before it leaves.
+        """
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                member = await self._membership.join()
+                self._ids.use(member.number)
+                self._publications.incarnation = self._incarnation = member.incarnation
+                nursery.start_soon(self._membership.run, trio.Event())  # until this node has left
+                nursery.start_soon(self._poll)
+                while not self._is_admitted:
+                    await self._heard.wait()
+                self._has_joined = True
+                await self._membership.take_share()
+                self._notice()
+                task_status.started()
+                await stopping.wait()
+                await self._membership.drain()
+                await self.commands.finish()
+                await self._membership.leave()
+                nursery.cancel_scope.cancel()
+            finally:
+                self._nursery, self._has_joined = None, False  # datagrams that still arrive start nothing
 
     @property
     def _is_admitted(self) -> bool:
@@ -160,14 +169,10 @@ class OtherNodes:
 
     def _change_members(self, joined: Iterable[Member], left: Iterable[Member]) -> None:
         for member in left:
-            self._removed[member.name] = max(member.incarnation, self._removed.get(member.name, 0))
-            if (peer := self._peers.get(member.name)) is not None and peer.incarnation <= member.incarnation:
-                self._lose(peer)
+            self._lose(self._peers.pop(member.name))
         for member in joined:
-            peer = self._known(member.name, member.incarnation)
-            if peer is not None:
-                peer.is_member = True
-                peer.is_required = peer.is_required or not self._has_joined
+            peer = self._peers[member.name] = Peer(member.name, member.incarnation, is_required=not self._has_joined)
+            self._publications.join(peer.process)
 
     def _take_shards(self, shards: Collection[int]) -> None:
         """Load the awake actors of accounts and lists again: until now they have followed the facts of their owner.
@@ -181,36 +186,25 @@ class OtherNodes:
             self._runtime.resync(cell.address)
 
     def _lose(self, peer: Peer) -> None:
-        """Remove a process that has ended. It may have changed rows whose facts nobody has got."""
-        del self._peers[peer.name]
+        """Note that a process has ended. It may have changed rows whose facts nobody has got."""
         self.commands.lose(peer)
         self._start(self.bundles.lose, peer)
         self._hear()
 
-    def _known(self, name: str, incarnation: int) -> Peer | None:
-        """Return the peer with this incarnation. None if it is an earlier process of the node, or was removed."""
-        if incarnation <= self._removed.get(name, 0):
-            return None
-        peer = self._peers.get(name)
-        if peer is not None and peer.incarnation < incarnation:
-            self._removed[name] = peer.incarnation
-            self._lose(peer)
-            peer = None
-        if peer is None:
-            peer = self._peers[name] = Peer(name, incarnation)
-            self._publications.join(peer.process)
-        return peer if peer.incarnation == incarnation else None
-
     # Datagrams --------------------------------------------------------------------------------------------------------
 
     def receive(self, sender: str, data: bytes) -> None:
-        """Take a datagram. The transport calls this."""
+        """Take a datagram. The transport calls this.
+
+        A datagram of a process whose row is not known is ignored: it was removed, or its row will be read in a moment.
+        """
         try:
             datagram = decode(data)
         except Unreadable as error:
             self._record("node.unreadable", node=sender, error=error, decision="ignored")
             return
-        if datagram.to != self._incarnation or (peer := self._known(sender, datagram.sender)) is None:
+        peer = self._peers.get(sender)
+        if peer is None or (datagram.sender, datagram.to) != (peer.incarnation, self._incarnation):
             return
         self._ids.witness(datagram.id)
         self._take(peer, datagram.body)

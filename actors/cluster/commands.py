@@ -42,6 +42,8 @@ from .placement import owner_account
 from .wire import Sent, SentAnswer, SentCommand, SentError, Withdrawal
 
 PAUSE = 0.1  # seconds until a command is sent again, after its shard has moved
+# Seconds that a node that stops waits for running commands. A turn waits as long for acknowledgements at most.
+FINISH = 1.5
 # Commands of a node that are remembered, so that a repeated datagram is not handled twice.
 REMEMBERED = 10_000
 
@@ -89,14 +91,24 @@ class ReceivedCommands:
     def __init__(self) -> None:
         self.running: dict[int, trio.CancelScope] = {}
         self._seen: dict[int, None] = {}
+        self._forgotten = 0  # commands with numbers up to this one count as repeated
 
     def is_new(self, number: int) -> bool:
-        if number in self._seen:
+        """True at the first call with a number."""
+        if number <= self._forgotten or number in self._seen:
             return False
         self._seen[number] = None
         if len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+            oldest = next(iter(self._seen))
+            del self._seen[oldest]
+            self._forgotten = max(self._forgotten, oldest)
         return True
+
+    def withdraw(self, number: int) -> None:
+        """End a command, or ignore it when it comes: the datagrams may have changed their order."""
+        if (scope := self.running.get(number)) is not None:
+            scope.cancel()
+        self.is_new(number)
 
 
 class Commands:
@@ -113,6 +125,7 @@ class Commands:
         self._number = 0
         self._asked: dict[int, AskedCommand] = {}  # commands without an answer yet
         self._of_peers: dict[Peer, ReceivedCommands] = {}
+        self._ended = trio.Event()  # set when a command of another node has ended
 
     # The own commands -------------------------------------------------------------------------------------------------
 
@@ -197,7 +210,10 @@ class Commands:
 
     def take_answer(self, peer: Peer, answer: SentAnswer) -> None:
         if (asked := self._asked.get(answer.number)) is not None and asked.peer is peer:
-            asked.answer(answer.answer)
+            try:
+                asked.answer(answer.answer)
+            except Unreadable as error:  # of another version of the server
+                asked.fail(OwnerLost(str(error)))
 
     def take_error(self, peer: Peer, error: SentError) -> None:
         if (asked := self._asked.get(error.number)) is not None and asked.peer is peer:
@@ -217,6 +233,8 @@ class Commands:
 
     async def take_command(self, peer: Peer, command: SentCommand) -> None:
         """Handle a command as the owner, and send its answer."""
+        if self._peer(peer.name) is not peer:
+            return  # the process has ended since
         asked = self._of_peers.setdefault(peer, ReceivedCommands())
         if not asked.is_new(command.number):
             return
@@ -226,6 +244,7 @@ class Commands:
                 body = await self._outcome(command)
             finally:
                 del asked.running[command.number]
+                self._ended.set()
             if body is not None:
                 self._send(peer, body)
 
@@ -239,7 +258,7 @@ class Commands:
             return SentError(number, MOVED, "")
         except (KernelError, StorageError) as error:
             return SentError(number, _known(error), str(error))
-        except (Unreadable, TypeError) as error:  # of another version of the server
+        except (TypeError, LookupError, ValueError) as error:  # of another version of the server
             return SentError(number, NotAnswered.__name__, str(error))
 
     async def _handle(self, address: Address, message: Message[R], command: SentCommand) -> R | Refused | None:
@@ -256,11 +275,16 @@ class Commands:
         except Refused as refusal:
             return refusal
 
+    async def finish(self) -> None:
+        """Wait until the commands of other nodes that run here have ended, at most `FINISH` seconds."""
+        with trio.move_on_after(FINISH):
+            while any(asked.running for asked in self._of_peers.values()):
+                self._ended = trio.Event()
+                await self._ended.wait()
+
     def withdraw(self, peer: Peer, withdrawal: Withdrawal) -> None:
-        """End the wait for an answer. A command whose turn has not begun is withdrawn."""
-        asked = self._of_peers.get(peer)
-        if asked is not None and (scope := asked.running.get(withdrawal.number)) is not None:
-            scope.cancel()
+        """End the wait for an answer. A command whose turn has not begun is not executed."""
+        self._of_peers.setdefault(peer, ReceivedCommands()).withdraw(withdrawal.number)
 
 
 def _known(error: Exception) -> str:

@@ -90,6 +90,7 @@ class Membership:
         self._done = 0  # the number of the last read that was answered
         self._last_beat = -LATE  # on the clock of this node, when it was sent
         self._changed = trio.Event()
+        self._may_take_at = 0.0  # on the clock of this node
         self._leaving = False
         self._left = trio.Event()
 
@@ -110,14 +111,12 @@ class Membership:
     def is_leader(self) -> bool:
         """True if this node has the lowest number of all active nodes, and the others can't have removed it."""
         active = [row for row in self._rows.values() if row.is_active]
-        if self._leaving or not active or min(active, key=lambda row: row.number).name != self._name:
-            return False
-        return self.is_current
+        return self.is_current and bool(active) and min(active, key=lambda row: row.number).name == self._name
 
     @property
     def is_current(self) -> bool:
-        """True if this node has beaten so lately that no other node can have removed it yet."""
-        return trio.current_time() - self._last_beat < LEASE * (1 - DRIFT)
+        """True if this node is in the cluster: it has beaten so lately that no other node can have removed it yet."""
+        return not self._leaving and trio.current_time() - self._last_beat < LEASE * (1 - DRIFT)
 
     def observe(self, on_change: OnChange) -> None:
         """Call a function with the nodes that have joined and left, whenever `members` has changed."""
@@ -135,17 +134,20 @@ class Membership:
         if before is not None:
             await self._insist(lambda: self._database.read(nodes.end_connections, self._name, before.incarnation))
         joined = await self._insist(lambda: self._database.transact(self._join))
+        if joined.replaced is not None:  # that process may answer from memory until its last beat is too old
+            self._may_take_at = trio.current_time() + LEASE
         self._member = Member(self._name, joined.incarnation, joined.number)
         await self._insist(self._beat)
         return self._member
 
     async def take_share(self) -> None:
         """Take the fair share of the shards, once all other nodes are heard. Until then this node takes none."""
+        await trio.sleep_until(self._may_take_at)
         await self._insist(self._take)
         await self._insist(self.refresh)
 
     async def drain(self) -> None:
-        """Let the other nodes take all shards of this node, while `run` runs. Then leave.
+        """Let the other nodes take all shards of this node, while `run` runs.
 
         It does not wait if no other node takes shards.
         """
@@ -154,7 +156,6 @@ class Membership:
         await self._insist(self.refresh)
         while self._has_shards and any(row.is_active for row in self._rows.values()):
             await self._changed.wait()
-        await self.leave()
 
     async def leave(self) -> None:
         """Leave the cluster. The shards of this node are free. `run` ends."""

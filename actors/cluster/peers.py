@@ -9,6 +9,7 @@ compared, only intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from .wire import Bundle
 
@@ -21,11 +22,10 @@ LATE = 0.5
 
 @dataclass(eq=False)
 class Peer:
-    """Another node of the cluster, by the incarnation of its process. Times are on Trio's clock."""
+    """Another node whose row was read, by the incarnation of its process. Times are on Trio's clock."""
 
     name: str
     incarnation: int
-    is_member: bool = False  # its row is known
     is_met: bool = False  # it has answered a poll
     admits: bool = False  # it hears from this node, which may therefore change rows
     is_required: bool = False  # it may change rows, so this node must hear from it
@@ -35,7 +35,7 @@ class Peer:
     is_applying: bool = False
     complete_until: float = 0.0
     missing_since: float | None = None
-    answered_at: float = 0.0  # the time of the last answer to one of its polls
+    answered_at: float = -inf  # the time of the last answer to one of its polls
 
     @property
     def process(self) -> str:
@@ -45,7 +45,7 @@ class Peer:
     @property
     def may_answer_until(self) -> float:
         """The time until which the node may answer from memory without the bundles that it has not got."""
-        return self.answered_at + VALID * (1 + DRIFT) if self.answered_at else 0.0
+        return self.answered_at + VALID * (1 + DRIFT)
 
     def hears(self, at: float, last: int, now: float) -> bool:
         """Take the answer to a poll that was sent `at` a time. Return True if bundles are lost."""

@@ -106,7 +106,7 @@ Body = SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgem
 
 
 class NodeDatagram(msgspec.Struct, frozen=True, array_like=True):
-    """A datagram from one process to another. `to` is 0 if the incarnation of the receiver is not known."""
+    """A datagram from the process with the incarnation `sender` to the process with the incarnation `to`."""
 
     sender: int
     to: int
@@ -126,5 +126,5 @@ def decode(data: bytes) -> NodeDatagram:
     """Return the datagram. Raises Unreadable."""
     try:
         return _decoder.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(str(error)) from error

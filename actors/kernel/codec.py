@@ -182,7 +182,7 @@ def of_row(kind: type[T], row: Mapping[str, object]) -> T:
 def _read(decoder: Decoder[T], data: bytes | msgspec.Raw) -> T:
     try:
         return decoder.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(str(error)) from error
 
 

@@ -194,8 +194,14 @@ async def drain(db: Connection, name: str, incarnation: int) -> bool:
 
 
 async def leave(db: Connection, name: str, incarnation: int) -> bool:
-    """Delete the row of a node that stops. The shards that it has are free. False if it has no row any more."""
+    """Delete the row of a node that stops. The shards that it has are free. False if it has no row any more.
+
+    Waits for the transactions of the node, so that the other nodes read their rows when they find its row deleted.
+    """
     await db.execute(LOCK_MAP)
+    if not await db.fetchval(HAS_ROW, name, incarnation):
+        return False
+    await _take(db, await db.fetchval(SHARDS_OF, name), None)
     return bool(await db.fetchval(DELETE, name, incarnation))
 
 
@@ -214,4 +220,5 @@ def _rows(rows: Sequence[Row]) -> ClusterRows | None:
     # Sorted, because all that follows from their order must be the same when a simulated run is played again.
     nodes = sorted(NodeRow(*[row[name] for name in NodeRow._fields]) for row in rows if row["shard"] is None)
     shards = [ShardRow(row["shard"], row["name"], row["epoch"]) for row in rows if row["shard"] is not None]
+    nodes.sort(key=lambda row: row.number)  # the order of rows without ORDER BY differs between equal simulations
     return ClusterRows(nodes, shards, (rows[0]["raised"], rows[0]["owned"]))

@@ -169,6 +169,8 @@ class LockstepDatabase:
         epochs: OwnEpochs | None = None,
     ) -> None:  # fmt: skip
         self.epochs = epochs
+        #: Called with a shard and its epoch in the step in which a transaction that has entered it commits.
+        self.observe_commit: Callable[[int, int], object] = lambda shard, epoch: None
         self._errors = lockstep.errors
         self._lockstep = lockstep
         self._faults = faults
@@ -189,7 +191,10 @@ class LockstepDatabase:
         """Run a transaction in a single step, with the faults that it may have."""
         return await self._with_faults(work_name(work), lambda db: work(db, *args, **kwargs))
 
-    async def _with_faults(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
+    async def _with_faults(
+        self, name: str, work: Callable[[SqlConnection], Awaitable[T]], committed: Callable[[], object] = lambda: None
+    ) -> T:
+        """Run a transaction. `committed` is called in the step of its commit."""
         name = self._label + name
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
@@ -207,6 +212,7 @@ class LockstepDatabase:
             if moved is not None:
                 raise moved from error
             raise
+        committed()
         self._note(f"has committed: {name}")
         if self._faults.strikes(Fault.DOUBT_DONE, name):
             raise self._errors.doubtful(f"{name}: connection lost in COMMIT")
@@ -232,7 +238,7 @@ class LockstepDatabase:
             await db.fetchval(ENTER, *entered[0])
             return await work(db, *args, **kwargs)
 
-        return await self._with_faults(work_name(work), enter)
+        return await self._with_faults(work_name(work), enter, lambda: self.observe_commit(*entered[0]))
 
     def entering(self, shard: int) -> tuple[int, int]:
         """Return the shard and its epoch: without `epochs`, that of the rows that a run begins with."""
@@ -277,6 +283,10 @@ class LockstepDatabase:
             found = self._remembered[question] = self._lockstep.read(lambda db: db.fetch(query, *args))
         return [*found]
 
+    def instant(self) -> InstantDatabase:
+        """Return the database of claims that read more than `rows` does."""
+        return InstantDatabase(self._lockstep, self._faults, self._note)
+
     def arrange(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -302,6 +312,15 @@ class LockstepDatabase:
 
     async def _reading(self, name: str, work: Callable[[SqlConnection], Awaitable[T]]) -> T:
         return self._lockstep.read(work)
+
+
+class InstantDatabase(LockstepDatabase):
+    """The database of claims: a read is no step, and cannot fail."""
+
+    async def read(
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return self._lockstep.read(lambda db: work(db, *args, **kwargs))
 
 
 def work_name(work: Callable[..., object]) -> str:

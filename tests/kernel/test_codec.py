@@ -107,7 +107,8 @@ def test_fields_of_a_later_version_are_ignored_and_missing_ones_get_their_defaul
     [
         b"", b"\xc1", b"hello", msgspec.msgpack.encode(7), msgspec.msgpack.encode(("Nothing", {})),
         msgspec.msgpack.encode((None, {})), msgspec.msgpack.encode(("Grow", {})),
-        msgspec.msgpack.encode(("Grow", {"secret": 7})),
+        msgspec.msgpack.encode(("Grow", {"secret": 7})), b"\x92\xa1\x80\x80",
+        b"\x92\xa4Grow" + b"\x91" * 100_000 + b"\x90",
     ],
 )  # fmt: skip
 def test_bytes_of_which_nothing_can_be_made_are_refused(codec: Codec, data: bytes) -> None:

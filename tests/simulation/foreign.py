@@ -11,6 +11,7 @@ from troupe.storage.follows import FollowTerms
 from troupe.storage.statuses import NewStatus
 from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person, Simulation
+from troupe.supervision.testing.stage.people import Served
 
 INSERT = """
     INSERT INTO accounts
@@ -22,19 +23,19 @@ INSERT = """
 class Foreigner(Person):
     """A person on another server. Its account has an actor here, and no user."""
 
-    def __init__(self, sim: Simulation, name: str, domain: str, *, shared: bool = True) -> None:
+    def __init__(self, sim: Served, name: str, domain: str, *, shared: bool = True) -> None:
         super().__init__(sim, sim.new_id(), name)
         self.domain = domain
         self.uri = f"https://{domain}/users/{name}"
         self.inbox = f"https://{domain}/inbox" if shared else f"{self.uri}/inbox"
         sim.database.arrange(_insert, self, shared, sim.run.clock.now())
 
-    def follows(self, sim: Simulation, other: Person) -> None:
+    def follows(self, sim: Served, other: Person) -> None:
         """Store a follow before the scenario begins."""
         terms = FollowTerms(sim.new_id(), self.id, other.id, uri=f"{self.uri}#follows/{other.id}")
         sim.database.arrange(follows.insert_follow, terms, sim.run.clock.now())
 
-    def has_published(self, sim: Simulation, text: str, **more: Any) -> int:
+    def has_published(self, sim: Served, text: str, **more: Any) -> int:
         """Store a public status before the scenario begins. Return its id."""
         id = sim.new_id()
         uri = f"{self.uri}/statuses/{id}"

@@ -259,7 +259,7 @@ async def test_a_beat_brings_the_map_only_when_it_has_changed(pool: ConnectionPo
     assert Counter(shard.node for shard in changed.shards) == {"a": 128, "b": 128}
 
 
-@pytest.mark.parametrize("way", ["share", "removal", "join"])
+@pytest.mark.parametrize("way", ["share", "removal", "join", "leave"])
 async def test_a_take_waits_for_a_transaction_of_the_owner(pool: ConnectionPool, dsn: str, way: str) -> None:
     """Meanwhile beats, and transactions of other shards, go on."""
     a, b = await start(pool, "a"), await pool.transact(nodes.join, "b")
@@ -268,6 +268,7 @@ async def test_a_take_waits_for_a_transaction_of_the_owner(pool: ConnectionPool,
         "share": partial(nodes.take_share, name="b", incarnation=b.incarnation),
         "removal": partial(nodes.remove, silent=silent, name="b", incarnation=b.incarnation),
         "join": partial(nodes.join, name="a"),
+        "leave": partial(nodes.leave, name="a", incarnation=a.incarnation),
     }
     done = trio.Event()
 

@@ -17,11 +17,11 @@ all nodes together.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from enum import Enum
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import trio
 
@@ -34,21 +34,29 @@ from ....actors.facts.fact import Facts
 from ....actors.kernel import IDLE, NOWHERE, Address, Message, Origin
 from ....actors.kernel.errors import OwnerLost
 from ....actors.kernel.message import R
+from ....actors.mail.templates import Letter
 from ....actors.shown.statuses import ShownStatus
+from ....http.access.streams import StreamEnd
+from ....http.streaming.session import StreamSession
 from ....storage.engine.database import Removed
+from ....storage.engine.shards import Epochs
 from ...supervisor import Child
 from ..bus import SimulatedBus
-from ..run import Eventually, Run
-from .api import Dropped
+from ..lockstep import LockstepDatabase
+from ..run import Broken, Eventually, Go, Run
+from .api import Dropped, SimulatedReply
+from .copies import outdated
+from .memberships import ShardClaims
 from .patience import insist
 from .people import Person, sign_in, token_of
-from .postgres import sandbox
+from .postgres import overlapping_sessions, sandbox
 from .resuming import ResumingStream
-from .server import DOMAIN, ServerPlace, SimulatedServer
+from .server import DOMAIN, Answering, Delivered, Pushed, ServerPlace, SimulatedServer
 from .simulation import LONGEST_STORM, WRONG_COUNTS, settle_in
 from .stream import Stream
 
 T = TypeVar("T")
+C = TypeVar("C", bound="SimulatedCluster")
 
 PATIENCE = 12.0  # seconds that a client waits for an answer
 RESTART_AFTER = 1.0  # seconds until a node that was removed is started again
@@ -62,7 +70,7 @@ FREEZES = (0.2, 8.0)
 
 
 class Blow(Enum):
-    """What a storm does to the nodes. The value is its text in a trace."""
+    """The blows of a storm to the nodes. The value is the text of a blow in a trace."""
 
     RESTART = "a node is killed, and starts again later"
     FREEZE = "a node is frozen for a while"
@@ -71,20 +79,47 @@ class Blow(Enum):
     JOIN = "a further node joins"
 
 
+class Parts(NamedTuple):
+    """The parts of a server that scenarios may have: as in `stage`."""
+
+    mail: bool = False
+    push: bool = False
+    previews: bool = False
+    deliveries: bool = False
+    loaders: bool = False
+
+
+NO_PARTS = Parts()
+
+
 @asynccontextmanager
-async def cluster(run: Run, nodes: int, *, idle: float = IDLE) -> AsyncGenerator[SimulatedCluster]:
-    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet."""
-    async with trio.open_nursery() as nursery:
-        sim = SimulatedCluster(run, nursery, nodes, idle)
-        for node in sim.nodes:
-            await node.start()
+async def cluster(
+    run: Run, nodes: int, *, idle: float = IDLE, overlapping: bool = False, **parts: bool
+) -> AsyncGenerator[SimulatedCluster]:
+    """The world of a scenario about several nodes: every actor on each of them, and no accounts yet.
+
+    With `overlapping`, transactions overlap, also those of several nodes, and a node may die in the middle of one.
+    `parts` are those of `stage` that each node has too: see `Parts`.
+    """
+    async with (
+        trio.open_nursery() as nursery,
+        living(SimulatedCluster(run, nursery, nodes, idle, Parts(**parts), overlapping=overlapping)) as sim,
+    ):
         yield sim
-        sim.bus.heal()
-        sim.bus.is_faulty = False
-        for node in sim.nodes:
-            if node.running.is_set():
-                await node.stop()
         nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def living(sim: C) -> AsyncGenerator[C]:
+    """Start all nodes, and stop them at the end."""
+    for node in sim.nodes:
+        await node.start()
+    yield sim
+    sim.bus.heal()
+    sim.bus.is_faulty = False
+    for node in sim.nodes:
+        if node.running.is_set():
+            await node.stop()
 
 
 class BusOf:
@@ -103,28 +138,32 @@ class SimulatedNode(SimulatedServer):
 
     fatal = (Removed,)
 
-    def __init__(self, world: SimulatedCluster, name: str, offset: float, idle: float) -> None:
+    def __init__(self, world: SimulatedCluster, name: str, offset: float, idle: float, parts: Parts) -> None:
         self.name = name
         #: True while a process of the node is alive, or about to start again after it was removed.
         self.is_up = False
         self._world = world
         run = world.run
-        place = ServerPlace(DOMAIN, run.open_database(sandbox, f"{name} "), f"{name} ", clock_offset=offset)
+        place = ServerPlace(DOMAIN, world.open_database(f"{name} "), f"{name} ", clock_offset=offset)
         self._changed = trio.Event()  # when a process runs, or has ended
-        super().__init__(
-            run, world.nursery, idle, mail=False, push=False, previews=False, deliveries=False, loaders=False,
-            place=place,
-        )  # fmt: skip
+        super().__init__(run, world.nursery, idle, **parts._asdict(), place=place)
+        # What other servers, the mail server and the push service have got from any node, in order.
+        self.mails, self.pushed, self.delivered = world.mails, world.pushed, world.delivered
+        self.answers = world.answers
 
     def _others(self, facts: Facts, publications: Publications) -> Others:
         membership = Membership(self.database, self.name)
         self.database.epochs = membership.own
+        self.database.observe_commit = self._check_commit
         self.cluster = OtherNodes(
             membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
             self._ids, self.record,
         )  # fmt: skip
         self.runtime.owners = self.cluster.commands
         return self.cluster
+
+    def _check_commit(self, shard: int, epoch: int) -> None:
+        self._world.shards.check_commit(shard, epoch)
 
     def _children_of_node(self) -> list[Child]:
         return [Child("cluster", self.cluster.run)]
@@ -211,23 +250,87 @@ class AnyNode:
         return await node.answer(lambda: node.runtime.ask(address, message, origin=origin), changes=message.at_owner)
 
 
+class NodeStream:
+    """A session of a node. Its client gets nothing from a node that is frozen or dead."""
+
+    def __init__(self, node: SimulatedNode, session: StreamSession) -> None:
+        self._node = node
+        self._session = session
+
+    @property
+    def ended(self) -> StreamEnd | None:
+        return self._session.ended
+
+    async def take(self) -> list[bytes]:
+        """Return the next frames, an empty list after the end. A stream ends with its node."""
+        with suppress(Dropped):
+            return await self._node.serve(self._session.take)
+        return []
+
+    def close(self) -> None:
+        self._session.close()
+
+
+class AnyApi:
+    """The API of any node that runs: of another at each request. A node that does not answer has dropped the client."""
+
+    def __init__(self, world: SimulatedCluster) -> None:
+        self._world = world
+
+    async def send(
+        self, method: str, path: str, token: str | None = None, fields: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> SimulatedReply:  # fmt: skip
+        node = await self._pick()
+        with trio.move_on_after(PATIENCE):
+            return await node.serve(partial(node.api.send, method, path, token, fields, headers))
+        raise Dropped
+
+    async def stream(self, name: str, token: str, parameter: str = "", since: str = "") -> NodeStream:
+        """Open a stream. Raises NotAnswered, StorageError and Dropped."""
+        node = await self._pick()
+        with trio.move_on_after(PATIENCE):
+            return NodeStream(node, await node.serve(partial(node.api.stream, name, token, parameter, since)))
+        raise Dropped
+
+    async def _pick(self) -> SimulatedNode:
+        try:
+            return self._world.pick()
+        except OwnerLost:
+            await trio.sleep(RESTART_AFTER)
+            raise Dropped from None
+
+
 class SimulatedCluster:
     """The nodes `n1`, `n2` …, and the claims that hold in every scenario."""
 
-    def __init__(self, run: Run, nursery: trio.Nursery, nodes: int, idle: float) -> None:
+    def __init__(
+        self, run: Run, nursery: trio.Nursery, nodes: int, idle: float, parts: Parts = NO_PARTS, *,
+        overlapping: bool = False,
+    ) -> None:  # fmt: skip
         run.postgres = sandbox
         self.run = run
         self.clock = run.clock
         self.nursery = nursery
         self.bus = SimulatedBus(run, nursery)
         self.nodes: list[SimulatedNode] = []
+        self.mails: list[Letter] = []  # that arrived from any node, in order
+        self.pushed: list[Pushed] = []
+        self.delivered: list[Delivered] = []
+        self.answers: dict[str, Answering] = {}  # of other servers, by host, to each node
         self._idle = idle
+        self._parts = parts
+        self._overlapping = overlapping
         self._struck: set[SimulatedNode] = set()  # by blows of a storm
         for _ in range(nodes):
             self.join()
         self.place = self.nodes[0].place
         self.database = self.nodes[0].database  # for claims and for the rows at the beginning
+        self._rows = self.database.instant()
+        self.shards = ShardClaims(self.database, self._epochs)
+        run.always(self.shards.check, "the epochs of shards are right")
         self.runtime = AnyNode(self)
+        self.api = AnyApi(self)
         self.running = trio.Event()
         self.running.set()  # one node or another does
         self._streams: list[Stream] = []
@@ -236,6 +339,7 @@ class SimulatedCluster:
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
+        run.eventually(self._copies_equal_rows, "every copy in the memory of every node equals its rows")
 
     def pick(self) -> SimulatedNode:
         """Return a node, drawn by the run. It may be frozen. Raises OwnerLost if none runs."""
@@ -258,6 +362,12 @@ class SimulatedCluster:
         new = [person for person in people if person.id not in self._signed_in]
         self._signed_in.update(person.id for person in new)
         self.database.arrange(sign_in, new, self.new_id, self.run.clock.now())
+
+    def open_database(self, label: str) -> LockstepDatabase:
+        """Return the database of a node. All nodes have the same rows."""
+        if self._overlapping:
+            return self.run.open_overlapping(overlapping_sessions, label)
+        return self.run.open_database(sandbox, label)
 
     def new_id(self) -> int:
         return self.nodes[0].new_id()
@@ -373,9 +483,18 @@ class SimulatedCluster:
     def join(self) -> SimulatedNode:
         """Return a further node, which is to be started."""
         number = len(self.nodes)
-        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle)
+        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle, self._parts)
         self.nodes.append(node)
         return node
+
+    async def crash(self) -> None:
+        """Strike a node or the ways between nodes, as a storm does, and wait until it is over."""
+        await self._strike(self.run.random.choice([*Blow]))
+
+    def together(self) -> AbstractAsyncContextManager[Go]:
+        """Start functions beside each other. Datagrams have faults again, also after `calm`."""
+        self.bus.is_faulty = True
+        return self.run.together()
 
     # Time
 
@@ -391,6 +510,8 @@ class SimulatedCluster:
         await trio.sleep(5)
         await Eventually(self._is_calm, "the cluster stays calm", within=LONGEST_STORM).wait_until_true()
         await self.run.quiet()
+        if different := self._outdated():
+            raise Broken("; ".join(different))
 
     def _is_calm(self) -> bool:
         return (
@@ -401,6 +522,10 @@ class SimulatedCluster:
 
     # The claims of every scenario
 
+    def _epochs(self) -> Iterable[Epochs]:
+        """Return the epochs of all processes that are alive, also of those that are frozen."""
+        return (node.database.epochs for node in self.nodes if isinstance(node.database.epochs, Epochs))
+
     def _streams_are_right(self) -> None:
         for stream in self._streams:
             stream.check()
@@ -408,6 +533,14 @@ class SimulatedCluster:
     def _effects_have_run(self) -> bool:
         first = self.database.rows("SELECT min(due_at) AS due_at FROM outbox")[0]["due_at"]
         return first is None or first > self.run.clock.now()
+
+    def _outdated(self) -> list[str]:
+        """Return the copies in the memory of any node that differ from their rows."""
+        running = [node for node in self.nodes if node.running.is_set()]
+        return [f"{node.name}: {copy}" for node in running for copy in outdated(node.actors, self._rows)]
+
+    def _copies_equal_rows(self) -> bool:
+        return not self._outdated()
 
     def _counts_are_right(self) -> bool:
         return not self.database.rows(WRONG_COUNTS)

@@ -8,7 +8,7 @@ admits; no process takes a shard of its own for lost; and a process that was see
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -46,9 +46,8 @@ class Memberships:
         self.removed: list[str] = []  # nodes that have stopped because the others had removed them
         self._nursery = nursery
         self._tasks: dict[str, trio.Nursery] = {}
-        self._epochs = [0] * SHARDS
-        self._checked = 0  # transactions
-        run.always(self._shards_are_right, "the epochs of shards are right")
+        claims = ShardClaims(self.database, lambda: (node.own for node in self.running.values()))
+        run.always(claims.check, "the epochs of shards are right")
 
     async def start(self, name: str) -> None:
         """Start a process, and wait until it has joined or has ended. If it runs, kill it first."""
@@ -61,6 +60,16 @@ class Memberships:
     def go(self, name: str, function: Callable[[], Awaitable[object]]) -> None:
         """Start a function in a task of a running node."""
         self._tasks[name].start_soon(function, name=f"{name} {function.__name__}")
+
+    def drain(self, name: str) -> None:
+        """Stop a process in order: it gives its shards away, and leaves."""
+        node = self.running[name]
+
+        async def drain() -> None:
+            await node.drain()
+            await node.leave()
+
+        self.go(name, drain)
 
     def kill(self, name: str) -> None:
         """End a process, also if it is frozen. The others are not told."""
@@ -88,23 +97,6 @@ class Memberships:
             )
         )
 
-    def _shards_are_right(self) -> None:
-        if self._checked == self.database.transactions:
-            return
-        self._checked = self.database.transactions
-        epochs = self.database.rows(EPOCHS)[0]["epochs"]
-        if any(now < before for now, before in zip(epochs, self._epochs, strict=True)):
-            raise Broken("the epoch of a shard has fallen")
-        self._epochs = epochs
-        owners = Counter(
-            shard
-            for node in self.running.values()
-            for shard, (own, epoch) in enumerate(zip(node.own, epochs, strict=True))
-            if own == epoch
-        )
-        if max(owners.values(), default=0) > 1:
-            raise Broken("two processes own a shard")
-
     async def _live(self, name: str, started: trio.Event) -> None:
         node = Membership(LockstepDatabase(sandbox(), self.run.faults, self.run.note, f"{name} "), name)
         node.own = WatchedEpochs(self, name)
@@ -127,6 +119,42 @@ class Memberships:
             started.set()
         if self.running.get(name) is node:
             del self.running[name]
+
+
+class ShardClaims:
+    """The claims about the epochs of shards, in all processes of a run. `owned` returns the epochs of each process."""
+
+    def __init__(self, database: LockstepDatabase, owned: Callable[[], Iterable[Epochs]]) -> None:
+        self._database = database
+        self._owned = owned
+        self._epochs = [0] * SHARDS  # as committed
+        self._checked = 0  # transactions
+        self._wrong: str | None = None
+
+    def check(self) -> None:
+        """Raise an error if an epoch has fallen, if two processes have a shard in its epoch, or for a wrong commit."""
+        if self._wrong is not None:
+            raise Broken(self._wrong)
+        if self._checked == self._database.transactions:
+            return
+        self._checked = self._database.transactions
+        epochs = self._database.rows(EPOCHS)[0]["epochs"]
+        if any(now < before for now, before in zip(epochs, self._epochs, strict=True)):
+            raise Broken("the epoch of a shard has fallen")
+        self._epochs = epochs
+        owners = Counter(
+            shard
+            for own in self._owned()
+            for shard, (held, epoch) in enumerate(zip(own, epochs, strict=True))
+            if held == epoch
+        )
+        if max(owners.values(), default=0) > 1:
+            raise Broken("two processes own a shard")
+
+    def check_commit(self, shard: int, epoch: int) -> None:
+        """Note an error if a transaction commits in an epoch that is over."""
+        if epoch < self._epochs[shard]:
+            self._wrong = f"a transaction of epoch {epoch} of shard {shard} commits in epoch {self._epochs[shard]}"
 
 
 class WatchedEpochs(Epochs):

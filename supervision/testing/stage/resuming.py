@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from html import unescape
 from re import sub
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import orjson
 import trio
@@ -15,7 +15,7 @@ import trio
 from ....actors.kernel import NotAnswered
 from ....http.streaming.session import NOW, StreamSession
 from ....storage.engine.database import StorageError, lone_exception
-from ....storage.engine.json_values import is_object
+from ....storage.engine.json_values import JsonObject, is_object
 from ..faults import Fault
 from ..run import Run
 from .api import Dropped, SimulatedApi
@@ -42,7 +42,7 @@ class Streamer(Protocol):
     async def serve(self, work: Callable[[], Awaitable[T]]) -> T: ...
 
 
-class Connection:
+class SimulatedConnection:
     """A connection of a client to a node. It ends on the side of the client at once, and later on that of the node."""
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class ResumingStream(Stream):
         self._pick = pick
         self._read = read
         self._nursery = nursery
-        self._connection = Connection()
+        self._connection = SimulatedConnection()
         self._away = 0.0  # seconds until it connects again
         self._began = trio.Event()  # it has an id from which it can resume
         self._edited: set[int] = set()
@@ -115,7 +115,7 @@ class ResumingStream(Stream):
 
     async def _listen(self) -> None:
         while True:
-            connection = self._connection = Connection()
+            connection = self._connection = SimulatedConnection()
             with connection.life:
                 await self._stay_connected(connection)
             connection.is_open = self.open = False
@@ -123,7 +123,7 @@ class ResumingStream(Stream):
             away, self._away = self._away or AGAIN * self._run.random.random(), 0.0
             await trio.sleep(away)
 
-    async def _stay_connected(self, connection: Connection) -> None:
+    async def _stay_connected(self, connection: SimulatedConnection) -> None:
         try:
             node = self._pick()
             self.nodes.append(node.name)
@@ -136,7 +136,7 @@ class ResumingStream(Stream):
         except* (NotAnswered, StorageError, Dropped) as errors:
             self._run.note(f"gets {type(errors.exceptions[0]).__name__}, connects again", self.name)
 
-    async def _ping(self, node: Streamer, connection: Connection) -> None:
+    async def _ping(self, node: Streamer, connection: SimulatedConnection) -> None:
         while True:
             await trio.sleep(PING_EVERY)
             with trio.move_on_after(SILENT_FOR), suppress(Dropped):
@@ -144,7 +144,7 @@ class ResumingStream(Stream):
                 continue
             connection.break_off()
 
-    async def _receive_from(self, api: SimulatedApi, connection: Connection) -> None:
+    async def _receive_from(self, api: SimulatedApi, connection: SimulatedConnection) -> None:
         """Send events to the client, in a task of the node: it sends nothing while it is frozen."""
         session = await self._open_at(api, self.since)
         try:
@@ -160,9 +160,9 @@ class ResumingStream(Stream):
             api.http_context.streams.remove(session)
             session.close()
 
-    def _receive(self, frame: Any) -> None:  # JSON
+    def _receive(self, frame: JsonObject) -> None:
         kind = frame["event"]
-        payload: Any = orjson.loads(frame.get("payload") or "0")
+        payload = orjson.loads(frame.get("payload") or "0")
         id = int(payload.get("id", 0) if is_object(payload) else payload)
         self._run.note(f"is shown {kind} {id or ''}, and has {frame.get('id')}", self.name)
         self.since = frame.get("id", self.since)
@@ -224,6 +224,6 @@ class ResumingStream(Stream):
         self.open = not self._reloads and self._connection.is_open
 
 
-def text_of(status: Any) -> str:
+def text_of(status: JsonObject) -> str:
     """Return the text of a status as the API shows it, without its links."""
     return unescape(sub("<[^>]*>", "", status["content"]))

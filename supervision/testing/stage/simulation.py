@@ -127,6 +127,12 @@ class Simulation(SimulatedServer):
     async def public_stream(self) -> Stream:
         return await self.open_stream(FeedStream(self, "anybody's stream", PUBLIC_LOCAL, self.public_page))
 
+    async def crash(self) -> None:
+        """Kill the server and start it again. If it does not run, do nothing."""
+        if self.running.is_set():
+            await self.kill()
+            await self.start()
+
     # Time
 
     async def calm(self) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 import trio
 
 from troupe.supervision.testing import Broken
-from troupe.supervision.testing.stage import Simulation
 
 from .client import POST
 from .facts import Known, both
 from .model import Key, Model, Post, View, without_repeats
 from .reader import Reader, Rule, on_profile_of
+from .world import World
 
 PAGE = 40
 
@@ -68,7 +68,7 @@ WRONG_POLLS = """
 class Audit:
     """Looks at everything once the server is calm."""
 
-    def __init__(self, sim: Simulation, model: Model, readers: list[Reader]) -> None:
+    def __init__(self, sim: World, model: Model, readers: list[Reader]) -> None:
         self._sim = sim
         self._model = model
         self._readers = readers

@@ -88,7 +88,8 @@ class Author(Client):
             return known
 
         begun = trio.current_time()
-        post.ends = (begun + POLL_SECONDS, float("inf"))
+        apart = self.model.clocks_apart
+        post.ends = (begun + POLL_SECONDS - apart, float("inf"))
         reply = await self.change(
             "POST", "/api/v1/statuses", effects, fields=fields, key=f"n{post.number}", outcome=outcome,
             allowed=lambda view: both(
@@ -97,7 +98,7 @@ class Author(Client):
         )  # fmt: skip
         if reply.status == 200:
             post.id = reply.json["id"]
-            post.ends = (begun + POLL_SECONDS, trio.current_time() + POLL_SECONDS)
+            post.ends = (post.ends[0], trio.current_time() + POLL_SECONDS + apart)
             post.acknowledged = self.model.time.passes()
 
     # Quotes

@@ -7,11 +7,12 @@ from typing import Any
 import trio
 
 from troupe.supervision.testing import Broken
-from troupe.supervision.testing.stage import Dropped, Person, Simulation, token_of
+from troupe.supervision.testing.stage import Dropped, Person, token_of
 
 from .facts import Fact, Known
 from .model import Model, Post, View
 from .script import Step
+from .world import World
 
 NEARBY = 8  # people know those who stand next to them
 AT_HAND = 12  # and what these said lately
@@ -56,7 +57,7 @@ class Change:
 class Client:
     """Somebody with a token."""
 
-    def __init__(self, sim: Simulation, model: Model, people: Sequence[Person], number: int, list_id: int) -> None:
+    def __init__(self, sim: World, model: Model, people: Sequence[Person], number: int, list_id: int) -> None:
         self.sim = sim
         self.model = model
         self.number = number
@@ -144,9 +145,7 @@ class Client:
 
     async def kill(self, whom: int, which: int) -> None:
         """Pull the server's plug, and put it in again."""
-        if self.sim.running.is_set():
-            await self.sim.kill()
-            await self.sim.start()
+        await self.sim.crash()
 
     # Whom and what a step means
 

@@ -63,10 +63,11 @@ Key = tuple[str | int, ...]
 
 
 class Model:
-    """Everything that is so."""
+    """Everything that is so. The clocks of the server's nodes differ by at most so many seconds."""
 
-    def __init__(self, people: int) -> None:
+    def __init__(self, people: int, clocks_apart: float = 0.0) -> None:
         self.time = Time()
+        self.clocks_apart = clocks_apart
         self.people = range(people)
         self.posts: list[Post] = []
         self.numbered: dict[int, Post] = {}

@@ -10,15 +10,15 @@ import orjson
 import trio
 
 from troupe.actors.kernel import NotAnswered
-from troupe.http.streaming.session import StreamSession
 from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import Broken
-from troupe.supervision.testing.stage import Person, Simulation
+from troupe.supervision.testing.stage import Dropped, Person
 
 from .client import POST
 from .facts import Known, both, either
 from .model import Key, Model, Post, View
 from .neighbour import Neighbour
+from .world import ServerStream, World
 
 FULL = 40  # posts on a page
 MOST_TOLD = 80  # notifications on a page
@@ -32,7 +32,7 @@ class Reader(Neighbour):
     """A client that looks. Its streams run in `nursery`."""
 
     def __init__(
-        self, sim: Simulation, model: Model, people: Sequence[Person], number: int, list_id: int, nursery: trio.Nursery
+        self, sim: World, model: Model, people: Sequence[Person], number: int, list_id: int, nursery: trio.Nursery
     ) -> None:
         super().__init__(sim, model, people, number, list_id)
         self.nursery = nursery
@@ -230,12 +230,12 @@ class Reader(Neighbour):
         self.streams.append(stream)
         self.nursery.start_soon(stream.run, name=f"c{self.number}'s {name} stream")
 
-    async def _open(self, name: str, parameter: str) -> StreamSession:
+    async def _open(self, name: str, parameter: str) -> ServerStream:
         while True:
             await self.sim.running.wait()
             try:
                 return await self.sim.api.stream(name, self.token, parameter)
-            except (NotAnswered, StorageError) as error:
+            except (Dropped, NotAnswered, StorageError) as error:
                 await self._pause(getattr(error, "retry_after", 1))
 
     async def hang_up(self, whom: int, which: int) -> None:
@@ -247,7 +247,7 @@ class Reader(Neighbour):
 class Stream:
     """One open stream and what it has shown."""
 
-    def __init__(self, reader: Reader, name: str, belongs: Rule, session: StreamSession) -> None:
+    def __init__(self, reader: Reader, name: str, belongs: Rule, session: ServerStream) -> None:
         self.name = name
         self.opened = reader.model.time.passes()
         self.shown: dict[Post, int] = {}  # and which edit last

@@ -10,6 +10,7 @@ from troupe.actors.cluster.membership import LEASE
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import NotAnswered
 from troupe.actors.timelines.home import HomePage
+from troupe.storage.statuses import Status
 from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import PAGE, insist
@@ -57,7 +58,9 @@ async def test_a_node_that_was_removed_by_a_node_it_does_not_know_answers_nothin
 
     async def publish() -> None:
         command = PublishStatus("hello", idempotency_key="hello")
-        ada.published.append((await first.answer(lambda: first.runtime.ask(account_address(ada.id), command))).id)
+        status = await first.answer(lambda: first.runtime.ask(account_address(ada.id), command))
+        assert isinstance(status, Status)
+        ada.published.append(status.id)
 
     await insist(sim, "ada", publish)
     async with sim.run.together() as go:
