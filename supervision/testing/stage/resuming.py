@@ -213,9 +213,9 @@ class ResumingStream(Stream):
         """Display a page of the timeline, with the events that have come since the gap."""
         self._since_gap = set()
         page = await self._read()
-        late = self._since_gap
+        late, latest = self._since_gap, dict(self.said)  # an event is newer than the page, or says the same
         self.timeline = {
-            **{id: text for id, text in page.items() if id not in late},
+            **{id: latest[id] if id in late else text for id, text in page.items() if id not in self.gone},
             **{id: text for id, text in self.timeline.items() if id in late},
         }
         self.seen += [id for id in sorted(page) if id not in self.seen]
