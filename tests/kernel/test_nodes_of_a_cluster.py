@@ -68,6 +68,9 @@ class FakeMembership:
     async def refresh(self) -> None:
         pass
 
+    async def drain(self) -> None:
+        pass
+
     async def leave(self) -> None:
         pass
 

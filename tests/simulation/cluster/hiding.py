@@ -17,12 +17,17 @@ from troupe.actors.staff.acts import COMMAND_LINE
 from troupe.storage import lists
 from troupe.storage.engine.database import StorageError
 from troupe.storage.lists import List
+from troupe.supervision.testing import Broken
 from troupe.supervision.testing.stage import Person, token_of
 from troupe.supervision.testing.stage.api import SimulatedReply
-from troupe.supervision.testing.stage.cluster import SimulatedCluster
+from troupe.supervision.testing.stage.cluster import SimulatedCluster, SimulatedNode
 
 from ..foreign import Foreigner
 from .requests import Get, give_tokens, has_published, insist
+
+ACTS_OF_A_RUN = 4
+LATEST = 4.0  # seconds until an act begins
+ROUNDS = 3  # of reading
 
 HOME = "/api/v1/timelines/home"
 PUBLIC = "/api/v1/timelines/public"
@@ -185,3 +190,46 @@ async def _moderate(sim: SimulatedCluster, target: Person, action: Action) -> No
 ACTS = (
     block, mute, unfollow, remove_follower, delete, filter_words, block_domain, revoke_token, suspend, silence,
 )  # fmt: skip
+
+
+async def hide_and_read(sim: SimulatedCluster) -> None:
+    """Act amid trouble, and read on every node as soon as the act is acknowledged."""
+    chosen = sim.run.random.sample(ACTS, ACTS_OF_A_RUN)
+    hidings = [await make(sim) for make in chosen]
+    for hiding in hidings:
+        await _show(sim, hiding)
+    async with sim.run.together() as go:
+        go(sim.storm, name="storm")
+        for hiding in hidings:
+            go(_hide, sim, hiding, name=hiding.name)
+    await sim.calm()
+    for hiding in hidings:
+        for node in sim.nodes:
+            for showing in hiding.showing:
+                reply = await showing.get.insist(sim, node)
+                assert not showing.shows(reply), f"{node.name} shows {showing.get} after the {hiding.name}"
+
+
+async def _show(sim: SimulatedCluster, hiding: Hiding) -> None:
+    """Every node shows what will be hidden, so that it is in its memory."""
+    for node in sim.nodes:
+        for showing in hiding.showing:
+            reply = await showing.get.insist(sim, node)
+            assert showing.shows(reply), f"{node.name} does not show {showing.get} before the {hiding.name}"
+
+
+async def _hide(sim: SimulatedCluster, hiding: Hiding) -> None:
+    await trio.sleep(sim.run.random.random() * LATEST)
+    await hiding.act()
+    for _ in range(ROUNDS):
+        async with sim.run.together() as go:
+            for node in sim.nodes:
+                go(_read, sim, hiding, node, name=f"reader at {node.name}")
+        await trio.sleep(sim.run.random.random() / 2)
+
+
+async def _read(sim: SimulatedCluster, hiding: Hiding, node: SimulatedNode) -> None:
+    for showing in hiding.showing:
+        reply = await showing.get.send(sim, node)
+        if reply is not None and showing.shows(reply):
+            raise Broken(f"{node.name} shows {showing.get} after the {hiding.name}")

@@ -15,6 +15,7 @@ from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage.cluster import cluster
 
 from ..breaking import first_failure
+from .hiding import hide_and_read
 from .mutants import (
     Patch,
     acknowledgements_are_not_awaited,
@@ -26,8 +27,7 @@ from .mutants import (
     writers_do_not_wait,
     writers_wait_for_a_moment,
 )
-from .test_takeovers import change_ones_mind
-from .test_visibility import hide_and_read
+from .takeovers import change_ones_mind
 
 Mutant = tuple[Callable[[Patch], None], Callable[..., Any], list[tuple[int, str]]]
 
