@@ -110,8 +110,12 @@ def _of_timeline(timeline: Timeline, database: InstantDatabase, viewers: Viewers
             yield HeldCopy(f"the members of {name}", timeline.members, at_once(database.read(lists.members, id)))
             if row is not None:
                 found = at_once(viewers.read_relations(row.account_id)).perspective
-                held = _lasting(timeline, timeline.perspective)
-                yield HeldCopy(f"the perspective of {name}", held, _lasting(timeline, found))
+                # A list shows its members alone, so it does not hear of hashtags.
+                held, read = (
+                    replace(_lasting(timeline, perspective), followed_tags={})
+                    for perspective in (timeline.perspective, found)
+                )
+                yield HeldCopy(f"the perspective of {name}", held, read)
         case _:
             pass
     reader = copy(timeline)
