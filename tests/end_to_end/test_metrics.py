@@ -196,7 +196,7 @@ def test_lost_connections_late_effects_and_parked_messages_are_seen(own_server: 
 # A mail that was due a minute ago, and that no relay takes without a mail server; and one for tomorrow.
 PROMISE = """
     INSERT INTO outbox (id, queue, kind, partition_key, shard, payload, due_at, created_at)
-    SELECT number, 'mail', 'mail', 'a', 0, '{}', now() + wait, now()
+    SELECT number, 'mail', 'mail', 'a', 0, '{}', now() + wait, now() - interval '1 minute'
     FROM (VALUES (1, interval '-1 minute'), (2, interval '1 day')) AS two (number, wait)
 """
 # Its id is of this moment: the server removes those of long ago when it has started.

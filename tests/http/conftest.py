@@ -128,7 +128,7 @@ def both_ways(fast_path: str) -> None:
 
 
 @pytest.fixture
-def others() -> Others | None:
+def other_nodes() -> Others | None:
     """The other nodes of the server's cluster; None if it is alone."""
     return None
 
@@ -143,7 +143,7 @@ async def stage(
     media_made_once: MadeMedia,
     fast_path: str,
     store_options: dict[str, Any],
-    others: Others | None,
+    other_nodes: Others | None,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> AsyncIterator[Stage]:
@@ -171,7 +171,7 @@ async def stage(
         acting = ActorSystem(
             pool, runtime, clock, ids, record, base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
-            folder=folder, others=None if others is None else lambda facts, publications: others,
+            folder=folder, others=None if other_nodes is None else lambda facts, publications: other_nodes,
         )  # fmt: skip
         push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))
         acting.outbox.add(QueueWithContext(MAIL, post))

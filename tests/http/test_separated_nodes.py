@@ -34,16 +34,16 @@ JUDGED = {path for paths in WITHOUT_MEMORY.values() for path in paths}
 
 
 @pytest.fixture
-def others() -> SeparableOthers:
+def other_nodes() -> SeparableOthers:
     return SeparableOthers()
 
 
 async def test_every_endpoint_is_refused_unless_its_answer_depends_on_no_memory(
-    stage: Stage, others: SeparableOthers
+    stage: Stage, other_nodes: SeparableOthers
 ) -> None:
     owner = await stage.person("owner", (*SCOPES, "admin:read", "admin:write"), role="owner")
     status = await owner.publish()
-    others.separate()
+    other_nodes.separate()
     for endpoint in all_endpoints():
         path = address(endpoint, status["id"])
         for method in ("GET", "HEAD") if endpoint.method == "GET" else (endpoint.method,):
@@ -57,23 +57,23 @@ async def test_every_endpoint_is_refused_unless_its_answer_depends_on_no_memory(
                 assert answer.json == {"error": TRY_AGAIN}, path
     assert {endpoint.path for endpoint in all_endpoints() if endpoint.without_memory} == JUDGED
     assert await stage.rows("SELECT id FROM statuses") == [[int(status["id"])]]
-    others.rejoin()
+    other_nodes.rejoin()
     assert (await owner.get(f"/api/v1/statuses/{status['id']}")).json["id"] == status["id"]
     assert stage.failures == []
 
 
-async def test_the_server_is_not_ready(stage: Stage, others: SeparableOthers) -> None:
+async def test_the_server_is_not_ready(stage: Stage, other_nodes: SeparableOthers) -> None:
     client = stage.anybody()
     assert (await client.get("/health/ready")).status == 200
-    others.separate()
+    other_nodes.separate()
     answer = await client.get("/health/ready")
     assert (answer.status, answer.json["details"]) == (503, {"obstacles": ["cluster"]})
-    others.rejoin()
+    other_nodes.rejoin()
     assert (await client.get("/health/ready")).status == 200
 
 
 async def test_a_token_that_another_node_has_revoked_is_of_no_use(
-    stage: Stage, others: SeparableOthers, ada: Person
+    stage: Stage, other_nodes: SeparableOthers, ada: Person
 ) -> None:
     path, hashed = "/api/v1/accounts/verify_credentials", hash_of(str(ada.token))
     assert (await ada.get(path)).status == 200
@@ -81,24 +81,24 @@ async def test_a_token_that_another_node_has_revoked_is_of_no_use(
         lambda db: db.execute("UPDATE access_tokens SET revoked_at = now() WHERE token_hash = $1", hashed)
     )
     assert (await ada.get(path)).status == 200, "the token is cached: only the fact or the guard can help"
-    others.separate()
+    other_nodes.separate()
     assert (await ada.get(path)).status == 503
     await stage.http_context.facts.receive([RevokedToken(hashed)], NOWHERE)
-    others.rejoin()
+    other_nodes.rejoin()
     assert (await ada.get(path)).status == 401
 
 
 Interrupt = Callable[[SeparableOthers], None]
 
 
-def separate_and_rejoin(others: SeparableOthers) -> None:
-    others.separate()
-    others.rejoin()
+def separate_and_rejoin(other_nodes: SeparableOthers) -> None:
+    other_nodes.separate()
+    other_nodes.rejoin()
 
 
 @pytest.fixture(params=[SeparableOthers.separate, separate_and_rejoin], ids=["for_good", "for_a_moment"])
 def interrupted(
-    request: pytest.FixtureRequest, others: SeparableOthers, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, other_nodes: SeparableOthers, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], None]:
     """Return a function that separates the server while it makes the next answers."""
 
@@ -107,7 +107,7 @@ def interrupted(
 
         async def answer_late(self: Endpoint, call: EndpointCall) -> Answer:
             made = await answer(self, call)
-            request.param(others)
+            request.param(other_nodes)
             return made
 
         monkeypatch.setattr(Endpoint, "answer", answer_late)
@@ -118,7 +118,7 @@ def interrupted(
 @pytest.mark.parametrize("path", ["/api/v1/timelines/home", "/api/v1/statuses/<id>", "/@ada/<id>", "/users/ada/outbox"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_a_read_is_refused_if_the_server_was_separated_before_its_answer_was_made(
-    ada: Person, others: SeparableOthers, interrupted: Callable[[], None], method: str, path: str
+    ada: Person, other_nodes: SeparableOthers, interrupted: Callable[[], None], method: str, path: str
 ) -> None:
     path = path.replace("<id>", (await ada.publish())["id"])
     assert (await ada.send(method, path)).status == 200
@@ -128,7 +128,7 @@ async def test_a_read_is_refused_if_the_server_was_separated_before_its_answer_w
 
 
 async def test_a_page_that_a_browser_has_is_not_confirmed_either(
-    ada: Person, others: SeparableOthers, interrupted: Callable[[], None]
+    ada: Person, other_nodes: SeparableOthers, interrupted: Callable[[], None]
 ) -> None:
     tag = (await ada.get("/@ada")).headers["ETag"]
     assert (await ada.get("/@ada", headers={"If-None-Match": tag})).status == 304
@@ -137,20 +137,20 @@ async def test_a_page_that_a_browser_has_is_not_confirmed_either(
 
 
 async def test_a_write_that_has_begun_is_answered(
-    stage: Stage, ada: Person, bob: Person, others: SeparableOthers, interrupted: Callable[[], None]
+    stage: Stage, ada: Person, bob: Person, other_nodes: SeparableOthers, interrupted: Callable[[], None]
 ) -> None:
     """A client that got a 503 would repeat it. What its answer shows was not hidden when it began."""
     post = await bob.publish("tea")
     interrupted()
     favourited = await ada.post(f"/api/v1/statuses/{post['id']}/favourite")
     assert (favourited.status, favourited.json["favourited"], favourited.json["content"]) == (200, True, "<p>tea</p>")
-    others.rejoin()
+    other_nodes.rejoin()
     published = await ada.publish("coffee")
     assert await stage.rows("SELECT id FROM statuses WHERE id = $1", int(published["id"])) != []
 
 
 async def test_an_answer_that_depends_on_no_memory_is_sent_in_any_case(
-    stage: Stage, others: SeparableOthers, interrupted: Callable[[], None]
+    stage: Stage, other_nodes: SeparableOthers, interrupted: Callable[[], None]
 ) -> None:
     interrupted()
     assert (await stage.anybody().get("/health/live")).status == 200

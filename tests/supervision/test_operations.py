@@ -44,7 +44,7 @@ def test_the_image_listens_where_it_is_asked() -> None:
     (port,) = instructions("EXPOSE")
     assert f"TROUPE_PORT={port}" in DOCKERFILE
     (asked,) = re.findall(rf"http://127\.0\.0\.1:{port}(/\S+?)'", DOCKERFILE)
-    assert f'@api.get("{asked}")' in (ROOT / "http/api/health.py").read_text("utf-8")
+    assert f'@api.get("{asked}"' in (ROOT / "http/api/health.py").read_text("utf-8")
     assert f'"127.0.0.1:{port}:{port}"' in COMPOSE
     assert str(Settings.model_fields["port"].default) == port
 
