@@ -28,7 +28,7 @@ def options() -> dict[str, Any]:
 
 
 @pytest.fixture
-def others() -> SeparableOthers:
+def other_nodes() -> SeparableOthers:
     return SeparableOthers()
 
 
@@ -424,19 +424,19 @@ async def test_what_is_hidden_from_its_reader_meanwhile_is_not_sent(
 
 
 async def test_nothing_is_sent_while_the_server_may_have_missed_a_block_on_another_node(
-    stage: Stage, ada: Person, bob: Person, service: PushService, others: SeparableOthers
+    stage: Stage, ada: Person, bob: Person, service: PushService, other_nodes: SeparableOthers
 ) -> None:
     mine = await ada.publish("mine")
     await subscribe(ada, service, "/ada", "favourite")
     service.replies["/ada"] = [refusal(500)]
     await favourite(bob, mine)
     ((attempts, _, _),) = await tried(stage)
-    others.separate()
+    other_nodes.separate()
     await stage.sql("UPDATE outbox SET due_at = now() WHERE kind = 'push'")
     separated = "SELECT attempts FROM outbox WHERE error = 'NotTried: this server does not hear from its cluster'"
     assert await until_found(lambda: stage.rows(separated)) == [[attempts]], "it was no try"
     assert len(service.peer.asked) == 1
-    others.rejoin()
+    other_nodes.rejoin()
     await all_sent(stage)
     assert len(service.peer.asked) == 2
 

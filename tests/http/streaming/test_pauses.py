@@ -41,7 +41,7 @@ def options() -> dict[str, object]:
 
 
 @pytest.fixture
-def others() -> SeparableOthers:
+def other_nodes() -> SeparableOthers:
     return SeparableOthers()
 
 
@@ -99,7 +99,7 @@ def home_of(stage: Stage, owner: Person) -> Cell:
 
 
 async def test_events_wait_for_the_end_of_a_pause_and_are_sent_once_and_in_order(
-    edge: Edge, stage: Stage, follower: Person, others: SeparableOthers, arrive: Arrive
+    edge: Edge, stage: Stage, follower: Person, other_nodes: SeparableOthers, arrive: Arrive
 ) -> None:
     async with (
         edge.socket("?stream=user", follower.token) as socket,
@@ -110,12 +110,12 @@ async def test_events_wait_for_the_end_of_a_pause_and_are_sent_once_and_in_order
         assert await events.comment() == ")"
         before = sent(stage)
         for count in (3, MANY):  # a second pause is as the first
-            others.separate()
+            other_nodes.separate()
             told = arrive(count)
             await wait_all_tasks_blocked(0.01)
             assert sent(stage) == before
             assert len(home_of(stage, follower).feed) == 3, "no one was cut"
-            others.rejoin()
+            other_nodes.rejoin()
             told += arrive(2)
             assert await ids_of(socket, len(told)) == told
             assert [json.loads((await events.hear())[1])["id"] for _ in told] == told
@@ -127,50 +127,50 @@ async def test_events_wait_for_the_end_of_a_pause_and_are_sent_once_and_in_order
 
 
 async def test_pings_and_answers_to_commands_are_sent_during_a_pause(
-    edge: Edge, follower: Person, others: SeparableOthers, monkeypatch: pytest.MonkeyPatch
+    edge: Edge, follower: Person, other_nodes: SeparableOthers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.02)
     async with edge.socket("?stream=user", follower.token) as socket, edge.events("user", follower.token) as events:
         await socket.settle()
-        others.separate()
+        other_nodes.separate()
         await socket.settle()
         for _ in range(3):
             assert await events.comment() in (")", "thump")
 
 
 async def test_what_a_block_hides_during_a_pause_is_not_sent_afterwards(
-    edge: Edge, stage: Stage, ada: Person, follower: Person, others: SeparableOthers, arrive: Arrive
+    edge: Edge, stage: Stage, ada: Person, follower: Person, other_nodes: SeparableOthers, arrive: Arrive
 ) -> None:
     async with edge.socket("?stream=user", follower.token) as socket:
         await socket.settle()
-        others.separate()
+        other_nodes.separate()
         arrive(3)
         await stage.http_context.runtime.ask(account_address(follower.account.id), Block(ada.account.id))
-        others.rejoin()
+        other_nodes.rejoin()
         own = await follower.publish()
         assert await ids_of(socket, 1) == [own["id"]]
 
 
 async def test_nothing_waits_for_a_paused_stream(
-    edge: Edge, stage: Stage, follower: Person, others: SeparableOthers, arrive: Arrive
+    edge: Edge, stage: Stage, follower: Person, other_nodes: SeparableOthers, arrive: Arrive
 ) -> None:
     """A publisher waits for a stream that could read at once and is far behind: a paused stream could not read."""
     async with edge.socket("?stream=user", follower.token) as socket:
         await socket.settle()
-        others.separate()
+        other_nodes.separate()
         told = arrive(MANY)
         await wait_all_tasks_blocked(0.01)
         home = home_of(stage, follower)
         assert not home.is_crowded
-        others.is_complete = True  # the stream has not been woken yet
+        other_nodes.is_complete = True  # the stream has not been woken yet
         assert home.is_crowded
-        others.rejoin()
+        other_nodes.rejoin()
         assert await ids_of(socket, len(told)) == told
 
 
 @pytest.mark.parametrize("reads_in_time", [True, False])
 async def test_a_client_that_is_behind_because_of_a_pause_has_time_to_read(
-    edge: Edge, stage: Stage, follower: Person, others: SeparableOthers, arrive: Arrive,
+    edge: Edge, stage: Stage, follower: Person, other_nodes: SeparableOthers, arrive: Arrive,
     monkeypatch: pytest.MonkeyPatch, reads_in_time: bool,
 ) -> None:  # fmt: skip
     """Further events find it far behind, and its socket full."""
@@ -178,10 +178,10 @@ async def test_a_client_that_is_behind_because_of_a_pause_has_time_to_read(
     path = f"/api/v1/streaming/user?access_token={follower.token}"
     async with await open_deaf(edge, path, small=True) as client:
         subscribers = home_of(stage, follower).feed
-        others.separate()
+        other_nodes.separate()
         told = arrive(MANY)
         await wait_all_tasks_blocked(0.01)
-        others.rejoin()
+        other_nodes.rejoin()
         for count in (1,) if reads_in_time else (MANY, 1):
             await wait_all_tasks_blocked(0.01)
             told += arrive(count)
@@ -199,9 +199,9 @@ async def test_a_client_that_is_behind_because_of_a_pause_has_time_to_read(
 
 @pytest.mark.parametrize("path", ["user", "public", "user/notification", "nonsense"])
 async def test_new_connections_are_refused(
-    edge: Edge, stage: Stage, follower: Person, others: SeparableOthers, path: str
+    edge: Edge, stage: Stage, follower: Person, other_nodes: SeparableOthers, path: str
 ) -> None:
-    others.separate()
+    other_nodes.separate()
     headers = {"Authorization": f"Bearer {follower.token}"}
     async with plain_http.async_client(base_url=edge.url, timeout=PATIENCE) as client:
         for method in ("GET", "HEAD"):
@@ -215,7 +215,7 @@ async def test_new_connections_are_refused(
 
 
 async def test_a_new_stream_of_an_open_connection_waits_with_the_others(
-    edge: Edge, stage: Stage, follower: Person, others: SeparableOthers, arrive: Arrive
+    edge: Edge, stage: Stage, follower: Person, other_nodes: SeparableOthers, arrive: Arrive
 ) -> None:
     """Also a stream that resumes: what it missed waits too."""
     async with edge.socket("?stream=user&since=now", follower.token) as first:
@@ -223,11 +223,11 @@ async def test_a_new_stream_of_an_open_connection_waits_with_the_others(
         since = first.id
     missed = await follower.publish("missed")
     async with edge.socket("", follower.token) as socket:
-        others.separate()
+        other_nodes.separate()
         await socket.subscribe("user", since=since)
         told = arrive(2)
         await wait_all_tasks_blocked(0.01)
-        others.rejoin()
+        other_nodes.rejoin()
         assert await ids_of(socket, 1) == [missed["id"]]
         assert (await socket.hear())["event"] == "resumed"
         assert await ids_of(socket, 2) == told
@@ -253,12 +253,12 @@ async def test_streams_of_tokens_that_were_revoked_by_lost_facts_are_closed(
 
 
 async def test_a_server_that_stops_does_not_send_what_waits(
-    edge: Edge, stage: Stage, follower: Person, others: SeparableOthers, arrive: Arrive
+    edge: Edge, stage: Stage, follower: Person, other_nodes: SeparableOthers, arrive: Arrive
 ) -> None:
     async with edge.socket("?stream=user", follower.token) as socket:
         await socket.settle()
         before = sent(stage)
-        others.separate()
+        other_nodes.separate()
         arrive(3)
         stage.http_context.streams.close_all()
         assert await socket.closing() == 1012
