@@ -9,11 +9,10 @@ A node may answer from memory only while it knows that it has received all facts
 
     others.py      the other nodes, as the rest of this room sees them, and a server that is alone
     membership.py  the rows of the nodes: which are members, which own the shards, and which are dead
-    cluster.py     a node from its start to its end: it joins, polls its peers, takes datagrams, and is complete or not
+    cluster.py     a node from its start to its end: it joins, polls its peers, takes datagrams, and is complete or not;
+                   with the port to a transport of datagrams
     peers.py       the state of another node: what of it was applied here, and until when no fact can be missing
     bundles.py     facts for the other nodes, their acknowledgements, and polls, which find lost bundles
     commands.py    commands for the owners of accounts, and their answers
-    placement.py   the account whose owner handles a command
     wire.py        the datagrams as bytes
-    transport.py   the port to what carries them
 """

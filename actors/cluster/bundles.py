@@ -114,9 +114,12 @@ class Bundles:
             del self._waiting[oldest]
 
     def take_acknowledgement(self, peer: Peer, body: Acknowledgement) -> None:
-        for number in body.numbers:
+        if not peer.acknowledged < body.through <= self.sent:
+            return
+        for number in range(max(peer.acknowledged + 1, next(iter(self._waiting), self.sent)), body.through + 1):
             if (waiting := self._waiting.get(number)) is not None:
                 waiting.acknowledge(peer)
+        peer.acknowledged = body.through
 
     # The facts of other nodes -----------------------------------------------------------------------------------------
 
@@ -126,7 +129,7 @@ class Bundles:
         A repeated bundle is acknowledged again.
         """
         if bundle.number <= peer.through:
-            self._send(peer, Acknowledgement([bundle.number]))
+            self._send(peer, Acknowledgement(peer.through))
             return False
         peer.bundles[bundle.number] = bundle
         if peer.is_applying or peer.through + 1 not in peer.bundles:
@@ -147,14 +150,16 @@ class Bundles:
                         await self._memory.receive(facts, bundle.sent.origin)
                 except Exception as error:  # of the database, of facts of another version, or a bug
                     await self.forget(f"facts of {peer.name} were not applied: {describe(error)}")
-                peer.skip_to(bundle.number)
+                peer.has_applied(bundle)
                 self._publications.hear(peer.process, bundle.progress)
-                self._send(peer, Acknowledgement([bundle.number]))
+                self._send(peer, Acknowledgement(peer.through))
+                if peer.bundles:  # after a pause there may be thousands, and most are applied without a wait
+                    await trio.lowlevel.checkpoint()
         finally:
             peer.is_applying = False
 
     def lose(self, peer: Peer) -> Awaitable[None]:
-        """Read everything again, because a node has ended: nobody may have got the facts of its last changes.
+        """Read everything again, because a node has ended: the facts of its last changes may be lost.
 
         From this call until then this node is not complete.
         """
@@ -209,25 +214,22 @@ class Bundles:
         peer.admits = peer.admits or answer.admits
         if peer.is_skipping:
             return False
-        if peer.is_met:
-            peer.is_skipping = peer.hears(answer.at, answer.last, trio.current_time())
-        else:
-            peer.is_met = True
-            peer.is_skipping = answer.last > peer.through  # sent before this node was known
-            peer.hears(answer.at, answer.last, trio.current_time())
+        # The bundles before the first answer were sent before this node was known.
+        is_first, peer.is_met = not peer.is_met, True
+        lost = peer.hears(answer.at, answer.last, trio.current_time())
+        peer.is_skipping = lost or (is_first and answer.last > peer.through)
         if peer.through >= answer.last:  # else this node has not shown everything that the other node has logged
             self._publications.hear(peer.process, answer.progress)
         return peer.is_skipping
 
     async def skip(self, peer: Peer, last: int) -> None:
         """Read everything again, in place of the bundles up to `last` that have not come."""
-        missed = range(peer.through + 1, last + 1)
         try:
-            await self.forget(f"bundles {missed.start} to {last} of {peer.name} are lost")
+            await self.forget(f"bundles {peer.through + 1} to {last} of {peer.name} are lost")
         finally:
             peer.is_skipping = False
         peer.skip_to(last)
-        self._send(peer, Acknowledgement([*missed]))
+        self._send(peer, Acknowledgement(peer.through))
         if not peer.is_applying and peer.through + 1 in peer.bundles:
             peer.is_applying = True
             await self.apply(peer)

@@ -8,7 +8,7 @@ then it takes a share of the shards, and changes rows.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from typing import TypeVarTuple, Unpack
+from typing import Protocol, TypeVarTuple, Unpack
 
 import trio
 
@@ -21,7 +21,6 @@ from .bundles import Bundles, Memory
 from .commands import Commands
 from .membership import Member, Membership
 from .peers import Peer
-from .transport import Transport
 from .wire import (
     Acknowledgement,
     Body,
@@ -40,6 +39,14 @@ from .wire import (
 Ts = TypeVarTuple("Ts")
 
 POLL_EVERY = 0.25  # seconds
+
+
+class Transport(Protocol):
+    """Carries datagrams to nodes by their names. It may lose, repeat and delay them, and so change their order."""
+
+    def send(self, node: str, datagram: bytes) -> None:
+        """Send a datagram without waiting."""
+        ...
 
 
 class OtherNodes:
@@ -186,7 +193,7 @@ class OtherNodes:
             self._runtime.resync(cell.address)
 
     def _lose(self, peer: Peer) -> None:
-        """Note that a process has ended. It may have changed rows whose facts nobody has got."""
+        """Note that a process has ended. The facts of its last changes may be lost."""
         self.commands.lose(peer)
         self._start(self.bundles.lose, peer)
         self._hear()

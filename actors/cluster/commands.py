@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import trio
 
@@ -22,7 +22,6 @@ from ..kernel import (
     Crashed,
     KernelError,
     Message,
-    NotAnswered,
     Origin,
     Quarantined,
     Refused,
@@ -38,7 +37,6 @@ from ..kernel.runtime import waiting_for
 from .bundles import SendBody
 from .others import Incomplete
 from .peers import Peer
-from .placement import owner_account
 from .wire import Sent, SentAnswer, SentCommand, SentError, Withdrawal
 
 PAUSE = 0.1  # seconds until a command is sent again, after its shard has moved
@@ -55,7 +53,30 @@ ERRORS: dict[str, type[Exception]] = {
 
 
 class ShardMoved(Exception):
-    """Raised when the node of a shard does not own it, or nobody does at the moment. Nothing was done."""
+    """Raised when the asked node does not own the shard, or the shard has no owner at the moment. Nothing was done."""
+
+
+@runtime_checkable
+class ListCommand(Protocol):
+    """A command to a list, with the account that sends it."""
+
+    @property
+    def viewer_id(self) -> int: ...
+
+
+def owner_account(address: Address, message: Message[object]) -> int | None:
+    """Return the account whose shard decides where a message is handled; None if that is in each process.
+
+    The address of a list does not name the owner, so a command goes to the owner of its sender. If the sender does not
+    own the list, the command is refused there.
+    """
+    if not message.at_owner:
+        return None
+    if address.kind == "account":
+        return int(address.key)
+    if not isinstance(message, ListCommand):
+        raise TypeError(f"{message.label} to {address} names no account")
+    return message.viewer_id
 
 
 class Map(Protocol):
@@ -259,7 +280,7 @@ class Commands:
         except (KernelError, StorageError) as error:
             return SentError(number, _known(error), str(error))
         except (TypeError, LookupError, ValueError) as error:  # of another version of the server
-            return SentError(number, NotAnswered.__name__, str(error))
+            return SentError(number, OwnerLost.__name__, str(error))
 
     async def _handle(self, address: Address, message: Message[R], command: SentCommand) -> R | Refused | None:
         """Have an actor of this node handle a command. Return its answer or refusal."""

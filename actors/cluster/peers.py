@@ -36,6 +36,7 @@ class Peer:
     complete_until: float = 0.0
     missing_since: float | None = None
     answered_at: float = -inf  # the time of the last answer to one of its polls
+    acknowledged: int = 0  # it has applied all bundles of this node up to this number
 
     @property
     def process(self) -> str:
@@ -57,9 +58,12 @@ class Peer:
             return False  # they are being applied
         if self.missing_since is None:
             self.missing_since = now
-        if self.is_skipping:
-            return False
         return now - self.missing_since > LATE
+
+    def has_applied(self, bundle: Bundle) -> None:
+        """Count a bundle as applied, unless later ones were skipped meanwhile."""
+        self.bundles.pop(bundle.number, None)
+        self.through = max(self.through, bundle.number)
 
     def skip_to(self, last: int) -> None:
         """Count all bundles up to a number as applied: everything was read again since it was sent."""

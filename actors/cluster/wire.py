@@ -79,9 +79,9 @@ class Bundle(msgspec.Struct, frozen=True, tag="bundle"):
 
 
 class Acknowledgement(msgspec.Struct, frozen=True, tag="ack"):
-    """The receiver has applied these bundles of the other node."""
+    """The sender has applied all bundles of the receiver up to this number, or has read everything since."""
 
-    numbers: list[int]
+    through: int
 
 
 class PeerPoll(msgspec.Struct, frozen=True, tag="poll"):

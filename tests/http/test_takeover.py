@@ -22,13 +22,19 @@ from .serving import PATIENCE, say
 ASK = b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
+def listening(stage: Stage, data: Path) -> tuple[Settings, Listeners, HttpServer]:
+    """Return a server on a port of its own, with its settings and its listeners."""
+    settings = Settings(data=data, host="127.0.0.1", port=free_port())
+    actors: Any = SimpleNamespace(cut_streams=list)
+    database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
+    return settings, listeners, HttpServer(settings, stage.http_context, actors, database, listeners, None)
+
+
 async def test_a_server_serves_again_at_once_if_the_next_one_says_that_it_does_not_start(
     stage: Stage, tmp_path: Path
 ) -> None:
-    settings = Settings(data=tmp_path, host="127.0.0.1", port=free_port())
-    actors: Any = SimpleNamespace(cut_streams=list)
-    database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
-    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners, None), trio.Event()
+    settings, listeners, server = listening(stage, tmp_path)
+    stopping = trio.Event()
     environment: dict[str, str] = {}
     answers: dict[str, Answer] = {DRAIN: server.drain, RESUME: server.resume}
     control = ControlSocket(settings.control_socket, answers, listeners.hand_over)
@@ -47,10 +53,8 @@ async def test_a_server_serves_again_at_once_if_the_next_one_says_that_it_does_n
 async def test_a_server_that_serves_again_already_still_drains_for_the_next_one(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data=tmp_path, host="127.0.0.1", port=free_port())
-    actors: Any = SimpleNamespace(cut_streams=list)
-    database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
-    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners, None), trio.Event()
+    settings, listeners, server = listening(stage, tmp_path)
+    stopping = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(server.run, stopping)
         listeners.hand_over()
@@ -66,10 +70,8 @@ async def test_a_server_that_is_not_taken_over_from_serves_again(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_server, "TAKEN_OVER_WITHIN", 0.2)
-    settings = Settings(data=tmp_path, host="127.0.0.1", port=free_port())
-    actors: Any = SimpleNamespace(cut_streams=list)
-    database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
-    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners, None), trio.Event()
+    settings, listeners, server = listening(stage, tmp_path)
+    stopping = trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(server.run, stopping)
         listeners.hand_over()

@@ -6,7 +6,7 @@ import pytest
 
 from troupe.actors.account import PerspectiveOf
 from troupe.actors.broadcast.broadcast import account_address, home_address, list_address
-from troupe.actors.cluster.placement import owner_account
+from troupe.actors.cluster.commands import owner_account
 from troupe.actors.commands.blocks import Block
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList
 from troupe.actors.commands.moderation import TellStates

@@ -5,6 +5,7 @@ The node of these tests is made the owner of some shards only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import pairwise
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.broadcast.broadcast import Broadcast, list_address
+from troupe.actors.account import PerspectiveOf
+from troupe.actors.broadcast.broadcast import Broadcast, account_address, list_address
 from troupe.actors.cluster.others import Alone
 from troupe.actors.commands.favourites import Favourite
 from troupe.actors.commands.lists import ChangeList, CreateList
@@ -21,6 +23,7 @@ from troupe.actors.commands.reblogs import Reblog
 from troupe.actors.effects import registry
 from troupe.actors.effects.registry import Attempt
 from troupe.actors.effects.reminders import MuteEnded, reminder
+from troupe.actors.facts.accounts import ReloadedAccount
 from troupe.actors.facts.fact import STORED
 from troupe.actors.facts.lists import ChangedList
 from troupe.actors.facts.statuses import PublishedStatus
@@ -91,6 +94,31 @@ def left(sim: Simulation, *promises: Promise, claimed: bool = False) -> list[int
 
 def status_of(sim: Simulation, author: Person) -> Promise:
     return PublishedStatus(sim.new_id(), author.id).promised_by(author.id)
+
+
+def test_a_crash_is_published_also_if_another_node_has_taken_the_shard(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn may have committed facts that have no promise. The new owner does not know of them."""
+    sent: list[object] = []
+
+    def send(self: Alone, facts: Sequence[object], origin: Origin) -> None:
+        sent.extend(facts)
+
+    monkeypatch.setattr(Alone, "send", send)
+
+    @simulation(seeds=1, world=stage)
+    async def play(sim: Simulation) -> None:
+        (ada,) = await sim.people("ada")
+        await ada.insist(PerspectiveOf())
+        place.owned.discard(shard_of(ada.id))
+        sent.clear()
+        sim.runtime.interventions.restart(account_address(ada.id))
+        await ada.insist(PerspectiveOf())
+        assert sent == [ReloadedAccount(ada.id)]
+        place.owned.add(shard_of(ada.id))
+
+    play()
 
 
 def test_only_the_owner_of_a_shard_publishes_its_facts_and_the_next_owner_the_rest(

@@ -6,7 +6,7 @@ carry fails for nearly every seed, so that a sample finds it.
 
 from __future__ import annotations
 
-from ....actors.cluster.placement import owner_account
+from ....actors.cluster.commands import owner_account
 from ....actors.codec import CODEC
 from ....actors.kernel import NOWHERE, Address, Envelope, Message, Origin, Refused, Runtime
 from ....actors.kernel.cell import Asker
