@@ -70,10 +70,17 @@ class ReloadedAccount(Fact):
 
     account_id: int
 
+    @property
+    def subject(self) -> int:
+        return self.account_id
+
+    @property
+    def for_subject(self) -> ReadAgain:
+        return ReadAgain()
+
     def cache(self, facts: Facts) -> None:
         facts.accounts.drop(self.account_id)
 
     def notify_actors(self, facts: Facts, origin: Origin) -> Awaitable[None]:
-        """Have the copies of the actor read the rows again, and read them for streams."""
-        facts.broadcast.to_account(self.account_id, ReadAgain(), origin)
+        """Read the rules of the account's streams again."""
         return facts.viewers.read_again([self.account_id])

@@ -21,7 +21,7 @@ from ..broadcast.broadcast import Broadcast, account_address
 from ..broadcast.events import Keyed
 from ..broadcast.viewers import Viewers
 from ..cluster.others import Alone, Others
-from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage, first_id_at
+from ..kernel import NOWHERE, Address, Clock, Ids, Message, Origin, SystemMessage, first_id_at
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
 from ..rules.visibility import Perspective
@@ -56,6 +56,11 @@ class Fact:
     def subject(self) -> int | None:
         """The account whose actor mirrors the fact. If this actor publishes the fact, it has applied it already."""
         return None
+
+    @property
+    def for_subject(self) -> Message[None]:
+        """The message by which the actor of the subject is told."""
+        return LearnFact(self)
 
     def cache(self, facts: Facts) -> None:
         """Update the caches."""
@@ -228,10 +233,10 @@ class Facts:
         """Register what reads rows into memory again when they were changed, or when facts are lost."""
         self._loaders.setdefault(rows, []).append(load)
 
-    async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE) -> None:
-        """Apply facts outside of turns: facts of a request, of an effect, or of a child of the tree."""
+    async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE, publisher: Address | None = None) -> None:
+        """Apply facts outside of turns: facts of a request, of an effect, of a load, or of a child of the tree."""
         self.cache(facts)
-        await self.notify_actors(facts, origin)
+        await self.notify_actors(facts, origin, publisher)
 
     @property
     def changes(self) -> Changes:
@@ -269,7 +274,7 @@ class Facts:
     ) -> None:  # fmt: skip
         for fact in facts:
             if (subject := fact.subject) is not None and account_address(subject) != publisher:
-                self.broadcast.to_account(subject, LearnFact(fact), origin)
+                self.broadcast.to_account(subject, fact.for_subject, origin)
             if (waiting := fact.notify_actors(self, origin)) is not None:
                 await waiting
 
