@@ -286,11 +286,24 @@ class StorageSettings(ServerSettings):
         "a URL such as https://media.example.org",
         pattern=r"^https?://[^?#\s]+$",
     )
+    bus_url: Secret = setting(
+        None,
+        "The NATS servers through which this server and others on the same database talk, as nodes of a cluster. Each"
+        " needs a `node` of its own, and the same `database_url`. Without it this server is the only one.",
+        "addresses with commas between, such as nats://user:password@10.0.0.1:4222,10.0.0.2:4222",
+    )
     takeover: bool = setting(
         False,
         "Start although another server holds this database. The other server is fenced and stops.",
         "true or false",
     )
+
+    @field_validator("bus_url")
+    @classmethod
+    def _nats(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and not value.get_secret_value().startswith(("nats://", "tls://")):
+            raise ValueError("the scheme is neither nats:// nor tls://")
+        return value
 
     @field_validator("database_url")
     @classmethod
@@ -303,6 +316,14 @@ class StorageSettings(ServerSettings):
     @classmethod
     def _without_slash(cls, value: str | None) -> str | None:
         return value.rstrip("/") if value else None
+
+    @model_validator(mode="after")
+    def _can_be_node(self) -> Self:
+        if self.bus_url and self.takeover:
+            raise ValueError(
+                "takeover is for a server that is alone: a node takes the place of the last one of its name"
+            )
+        return self
 
     @model_validator(mode="after")
     def _has_bucket(self) -> Self:

@@ -55,7 +55,9 @@ class OtherNodes:
     def __init__(
         self, membership: Membership, transport: Transport, database: Database, runtime: Runtime, codec: Codec,
         memory: Memory, publications: Publications, ids: Ids, record: Record,
+        on_joined: Callable[[Member], None] = lambda member: None,
     ) -> None:  # fmt: skip
+        self._on_joined = on_joined
         self._membership = membership
         self._transport = transport
         self._ids = ids
@@ -128,6 +130,7 @@ class OtherNodes:
             self._nursery = nursery
             try:
                 member = await self._membership.join()
+                self._on_joined(member)
                 self._ids.use(member.number)
                 self._publications.incarnation = self._incarnation = member.incarnation
                 nursery.start_soon(self._membership.run, trio.Event())  # until this node has left

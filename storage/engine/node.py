@@ -20,7 +20,7 @@ PREFIX = "troupe/lease"
 # PostgreSQL cuts longer names off.
 LONGEST_NAME = 63
 INSTANT = "%Y-%m-%dT%H:%M:%SZ"
-NAME = re.compile(PREFIX + r" (?P<pid>\d+) (?P<since>\S+) (?P<host>.+)")
+NAME = re.compile(PREFIX + r"(?P<shared>-node)? (?P<pid>\d+) (?P<since>\S+) (?P<host>.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,13 @@ class Node:
     pid: int
     since: str
 
-    @property
-    def lease_name(self) -> str:
-        """The `application_name` of its lease connection. A long host name is cut off."""
-        return f"{PREFIX} {self.pid} {self.since} {self.host}"[:LONGEST_NAME]
+    def lease_name(self, *, shared: bool = False) -> str:
+        """Return the `application_name` of its lease connection. A long host name is cut off.
+
+        `shared` is for a node of a cluster, which holds the database together with others.
+        """
+        kind = "-node" if shared else ""
+        return f"{PREFIX}{kind} {self.pid} {self.since} {self.host}"[:LONGEST_NAME]
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}, since {self.since}"
@@ -46,9 +49,15 @@ def parse(lease_name: str | None) -> Node | None:
     return Node(found["host"], int(found["pid"]), found["since"]) if found else None
 
 
+def shares(lease_name: str | None) -> bool:
+    """True for the lease connection of a node of a cluster."""
+    found = NAME.fullmatch(lease_name or "")
+    return found is not None and found["shared"] is not None
+
+
 @cache
 def this_node() -> Node:
     """Return this process, as of the first call."""
     host = socket.gethostname().encode("ascii", "replace").decode() or "localhost"
     node = Node(host, os.getpid(), datetime.now(UTC).strftime(INSTANT))
-    return parse(node.lease_name) or node  # with its host as other processes read it
+    return parse(node.lease_name()) or node  # with its host as other processes read it

@@ -118,6 +118,7 @@ class ConnectionPool:
     _workers: list[Worker] = field(default_factory=list)
     _loop: PromptLoop = field(init=False)
     _connected: int = 0
+    _is_away: bool = True  # until a connection is open, and from the loss of the last one
     _first: trio.Event = field(default_factory=trio.Event)
     _error: BaseException | None = None
     _cause: BaseException | None = None  # of the first loss since a connection was last opened
@@ -171,6 +172,13 @@ class ConnectionPool:
     def busy(self) -> int:
         """The number of connections with a call."""
         return sum(worker.call is not None for worker in self._workers)
+
+    def rename(self, application_name: str) -> None:
+        """Replace all connections by those of another name, each when its call has ended."""
+        self.application_name = application_name
+        for worker in self._workers:
+            worker.outdated = worker.connection is not None
+        self._loop.promptly(self._wake_all)
 
     def fence(self, error: Fenced) -> None:
         """Refuse all calls from now on, because another node holds the term."""
@@ -231,9 +239,10 @@ class ConnectionPool:
         """Connect, and try until it succeeds or the pool is closed."""
         failures = 0
         while not self._closed:
+            name = self.application_name
             try:
                 worker.connection = await self._connect()
-                worker.outdated = False
+                worker.outdated = name != self.application_name
                 self._count(+1)
                 self._leave_standbys(worker.connection)
                 return
@@ -265,19 +274,20 @@ class ConnectionPool:
             if self.on_lost is not None and not self._closed and self._fence is None and not worker.outdated:
                 self.numbers.lost += 1
                 self.on_lost(self._cause)
-            self._count(-1)
+            self._count(-1, replaced=worker.outdated)
 
-    def _count(self, change: int) -> None:
-        before, self._connected = self._connected, self._connected + change
+    def _count(self, change: int, *, replaced: bool = False) -> None:
+        self._connected += change
         if self._connected:
             self._first.set()
-        if before and not self._connected:
-            self._loss_unreported = True
+            if self._is_away:
+                self._is_away = False
+                self._report_lost(None)
+                self._report(True, None)
+        elif not replaced:
+            self._is_away = self._loss_unreported = True
             if self._cause is not None:
                 self._report_lost(self._cause)
-        elif not before:
-            self._report_lost(None)
-            self._report(True, None)
         if change > 0:
             self._cause = None
 

@@ -6,7 +6,7 @@ compares the epoch while it holds a lock for which a takeover waits (`enter_shar
 taken over can therefore commit nothing more, also if it was frozen, or cut off from PostgreSQL, or in the middle of a
 COMMIT.
 
-A node that is alone takes all shards when its term begins (`term.py`). The nodes of a cluster share them evenly
+A server that is alone takes all shards when its term begins (`term.py`). The nodes of a cluster share them evenly
 (`nodes.py`).
 """
 
@@ -52,6 +52,7 @@ INSERT_MISSING = f"""
     FROM generate_series(0, {SHARDS - 1}) AS shard ON CONFLICT DO NOTHING
 """
 TAKE_ALL = "SELECT shard, epoch FROM take_shards((SELECT array_agg(shard) FROM shards), $1)"
+FORGET_ALL = "DELETE FROM nodes"
 STORED = "SELECT shard, epoch FROM shards"
 
 
@@ -133,10 +134,17 @@ async def take_all(db: Connection, node: str) -> Epochs:
     return Epochs({row["shard"]: row["epoch"] for row in await db.fetch(TAKE_ALL, node)})
 
 
+async def free_all(db: Connection) -> None:
+    """Free all shards for the nodes of a cluster, in a transaction of the first one. No other process writes."""
+    await db.execute(FORGET_ALL)
+    await db.execute(INSERT_MISSING)
+    await db.fetch(TAKE_ALL, None)
+
+
 async def count_lost(db: Connection, epochs: Sequence[object]) -> int:
-    """Return the number of shards that PostgreSQL refuses to a process with these epochs."""
+    """Return the number of shards that a process with these epochs seems to own, and PostgreSQL refuses to it."""
     stored = {row["shard"]: row["epoch"] for row in await db.fetch(STORED)}
-    return sum(stored.get(shard) != epoch for shard, epoch in enumerate(epochs))
+    return sum(stored.get(shard) != epoch for shard, epoch in enumerate(epochs) if epoch != NOT_OWNED)
 
 
 def moved(error: BaseException) -> NotOwner | None:

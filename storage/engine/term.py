@@ -6,6 +6,10 @@ terms, so that their open transactions can't commit. The advisory lock only show
 its connection; a node whose PostgreSQL was restarted takes it again under its old term.
 
 The schema is migrated in between: after every other node is shut out, before the first use.
+
+The nodes of a cluster hold one term together. The first node begins it as a server does that is alone, and then keeps
+the lock as a shared one, which the next nodes can take too. So a server that is alone and a cluster shut each other
+out. Which rows a node may write is another matter (`shards.py`).
 """
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
@@ -27,9 +31,9 @@ from .connect import UNAVAILABLE, connect, run
 from .database import Connection, EngineConnection, Fenced, lone_exception
 from .fitness import require_fit
 from .migrate import Migration, migrate, missing
-from .node import Node, parse, this_node
+from .node import Node, parse, shares, this_node
 from .notices import CHANNEL
-from .shards import UNOWNED, Epochs, take_all
+from .shards import UNOWNED, Epochs, free_all, take_all
 
 # Advisory locks with numbers: 7461001 is the term, 7461002 migrations, 7461003 the ids of commands, 7461004 acts on
 # owners, 7461005 the files of texts, 7461006 with a second number is a shard (`shards.py`). Pairs of accounts and URIs
@@ -41,6 +45,8 @@ MIGRATING_NAME = "troupe/migrate"
 COPYING_NAME = "troupe/copy"
 PROBE_NAME = "troupe/probe"
 TAKE_LOCK = "SELECT pg_try_advisory_lock($1)"
+SHARE_LOCK = "SELECT pg_try_advisory_lock_shared($1)"
+RELEASE_LOCK = "SELECT pg_advisory_unlock($1)"
 READ_TERM = "SELECT term FROM node"
 HAS_TERM = "SELECT to_regclass('node') IS NOT NULL"
 RAISE_TERM = "UPDATE node SET term = term + 1 RETURNING term"
@@ -68,7 +74,10 @@ SUCCESSOR = """
 END_OTHERS = """
     SELECT count(*) FILTER (WHERE NOT pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
-    AND (application_name LIKE 'troupe/term=%' OR ($2 AND application_name LIKE ANY('{troupe/lease%,troupe/migrate%}')))
+    AND (
+        application_name LIKE ANY('{troupe/term=%,troupe/node=%}')
+        OR ($2 AND application_name LIKE ANY('{troupe/lease%,troupe/migrate%}'))
+    )
     AND application_name <> $1
 """
 
@@ -80,6 +89,13 @@ MIGRATION_DEADLINE = 3600
 
 # Attempts to get the lock from a node that keeps taking it back, or that ended a moment ago.
 ATTEMPTS = 20
+
+
+# A node does not change the schema under the nodes that run.
+NODES_OF_BEFORE = (
+    "nodes of an earlier version run on this database, which lacks migration {number}: stop all nodes, and start this"
+    " one first"
+)
 
 
 class AnotherNode(Exception):
@@ -97,8 +113,12 @@ class Term:
     reason: Fenced | None = None
     # The node from which this node took over.
     predecessor: Node | None = None
-    # The shards that this node owns.
+    # The shards that a server owns which is alone.
     epochs: Epochs = UNOWNED
+    #: True for a node of a cluster that is not the first: other nodes hold the term too.
+    joined: bool = False
+    # The name of the connection that holds the lock.
+    lease_name: str = ""
 
     @property
     def application_name(self) -> str:
@@ -108,7 +128,7 @@ class Term:
         """Raise Fenced if a later term has begun. The pool calls this on each new connection."""
         current = await db.fetchval(READ_TERM)
         if current != self.number:
-            name = await db.fetchval(SUCCESSOR, LOCK, this_node().lease_name)
+            name = await db.fetchval(SUCCESSOR, LOCK, self.lease_name)
             raise Fenced(f"{_successor(name)} (term {current} after {self.number})")
 
 
@@ -121,26 +141,30 @@ async def hold_term(
     *,
     node: str = "main",
     takeover: bool = False,
+    shared: bool = False,
     on_notice: Callable[[str | None], None] | None = None,
     on_migrated: Callable[[Migration], None] = lambda step: None,
     require: Requirement | None = None,
 ) -> AsyncGenerator[Term]:
     """Begin a new term, migrate the schema, take all shards for `node`, and hold the term.
 
-    Raises AnotherNode when another node holds the database, unless `takeover`, and MigrationRefused for a schema of
-    another version. `require` may refuse the database too. Until then nothing is changed.
+    With `shared` this process is a node of a cluster. It takes no shards here, and joins the term of the other nodes,
+    if there are any. Raises AnotherNode when another server holds the database, unless `takeover`, and MigrationRefused
+    for a schema of another version. `require` may refuse the database too. Until then nothing is changed.
 
     `on_notice` is called with the messages of other programs (see `notices`), and with None when some may be lost.
     """
     with lone_exception():
         async with trio_asyncio.open_loop(), trio.open_nursery() as nursery:
-            lease = _Lease(dsn, this_node().lease_name, on_notice, on_migrated, require, node)
+            name = this_node().lease_name(shared=shared)
+            lease = _Lease(dsn, name, on_notice, on_migrated, require, node, shared)
             term = await trio_asyncio.aio_as_trio(lease.begin)(takeover)
             nursery.start_soon(trio_asyncio.aio_as_trio(lease.keep), term)
             try:
                 yield term
             finally:
                 lease.over = True
+                lease.connection.terminate()  # also if `keep` has not begun
                 nursery.cancel_scope.cancel()
 
 
@@ -188,6 +212,7 @@ class _Lease:
     on_migrated: Callable[[Migration], None] = lambda step: None
     require: Requirement | None = None
     node: str | None = None  # that takes all shards
+    shared: bool = False  # for a node of a cluster
     connection: EngineConnection = field(init=False)
     # Set and cancelled, both: asyncio may lose a cancellation that arrives when the awaited call ends.
     over: bool = False
@@ -199,7 +224,13 @@ class _Lease:
             await missing(self.connection)  # refuses a newer schema before anything is changed
             if self.require is not None:
                 await self.require(self.connection)
-            return await self._begin(takeover)
+            if not self.shared:
+                return await self._begin(takeover)
+            if not await self._is_first():
+                return await self._join()
+            term = await self._begin(False, locked=True)
+            await self._share()
+            return term
 
     async def begin_to_migrate(self) -> None:
         """Begin a term, migrate, and end the term, if there is something to migrate."""
@@ -226,9 +257,9 @@ class _Lease:
             self.connection.terminate()
             raise
 
-    async def _begin(self, takeover: bool) -> Term:
+    async def _begin(self, takeover: bool, *, locked: bool = False) -> Term:
         other: str | None = await self.connection.fetchval(HOLDER, LOCK)
-        locked = await self._lock()
+        locked = locked or await self._lock()
         if not locked and not takeover:
             raise AnotherNode(_described(other))
         # Before the other connections are ended, so that their nodes can't connect again. A database without tables has
@@ -243,12 +274,43 @@ class _Lease:
         else:
             raise AnotherNode(f"{_described(other)}. It does not release the database: stop it first")
         await self._migrate()
-        term = Term(number or await self._raise_term(), predecessor=parse(other))
+        term = Term(number or await self._raise_term(), predecessor=parse(other), lease_name=self.name)
         if self.node is not None:
             async with lock_waits.report_blocker(self.dsn, self.connection), self.connection.transaction():
-                term.epochs = await take_all(self.connection, self.node)
+                if self.shared:
+                    await free_all(self.connection)
+                else:
+                    term.epochs = await take_all(self.connection, self.node)
         await term.check(self.connection)
         return term
+
+    async def _is_first(self) -> bool:
+        """Take the lock as the first node of a cluster, or share it with the nodes that run.
+
+        Return if this is the first one. Waits while another first node begins. Raises AnotherNode if a server holds the
+        database alone.
+        """
+        tries = 0
+        while not await self._take(TAKE_LOCK):
+            if await self._take(SHARE_LOCK):
+                return False
+            other = await self.connection.fetchval(HOLDER, LOCK)
+            tries += not shares(other)  # it may have ended meanwhile
+            if tries == ATTEMPTS or (other is not None and not shares(other)):
+                raise AnotherNode(_described(other, to_node=True))
+            await asyncio.sleep(BACK_OFF / 5)
+        return True
+
+    async def _join(self) -> Term:
+        """Join the term of the other nodes."""
+        if lacking := await missing(self.connection):
+            raise AnotherNode(NODES_OF_BEFORE.format(number=lacking[0].number))
+        return Term(await self.connection.fetchval(READ_TERM), joined=True, lease_name=self.name)
+
+    async def _share(self) -> None:
+        """Let other nodes hold the term too."""
+        await self._take(SHARE_LOCK)
+        await self.connection.fetchval(RELEASE_LOCK, LOCK)
 
     async def _raise_term(self) -> int:
         return await self.connection.fetchval(RAISE_TERM)
@@ -286,7 +348,7 @@ class _Lease:
                 await self._connect()
                 await term.check(self.connection)
                 # A session of this process, whose loss PostgreSQL has not noticed yet, may still hold the lock.
-                if await self._lock():
+                if await self._take(SHARE_LOCK if self.shared else TAKE_LOCK):
                     return
                 self.connection.terminate()
             except (*UNAVAILABLE, asyncpg.InterfaceError):
@@ -297,7 +359,10 @@ class _Lease:
         await self.connection.add_listener(CHANNEL, lambda *heard: self._notice(heard[-1]))
 
     async def _lock(self) -> bool:
-        return await self.connection.fetchval(TAKE_LOCK, LOCK)
+        return await self._take(TAKE_LOCK)
+
+    async def _take(self, lock: str) -> bool:
+        return await self.connection.fetchval(lock, LOCK)
 
     async def _closed(self) -> None:
         closed = asyncio.get_running_loop().create_future()
@@ -310,14 +375,18 @@ class _Lease:
             self.on_notice(payload)
 
 
-def _described(lease_name: str | None) -> str:
-    """Return an error text: the process that holds the database, and the remedy."""
+def _described(lease_name: str | None, *, to_node: bool = False) -> str:
+    """Return an error text: the process that holds the database, and the remedy; `to_node` is for a cluster's node."""
     if lease_name == MIGRATING_NAME:
         return "`troupe migrate` is changing this database: wait until it is done"
     if lease_name == COPYING_NAME:
         return "`troupe db` is copying this database to another place: wait until it is done"
     node = parse(lease_name)
     which = f" ({node})" if node else ""
+    if to_node:
+        return f"a server without bus_url runs on this database{which}: stop it first, and start it with bus_url too"
+    if shares(lease_name):
+        return f"nodes of a cluster run on this database, such as {node}: stop them first, or join them with bus_url"
     return f"another server runs on this database{which}: stop it first; `troupe serve --takeover` takes its place"
 
 

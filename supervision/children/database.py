@@ -1,7 +1,7 @@
 """The database as a child of the tree: this node's term, and the connections that carry it.
 
-`revive` starts the embedded PostgreSQL when it has ended; it blocks, and does nothing while PostgreSQL runs. `prepare`
-is called at each start of the child, before the database is used.
+`shared` is for a node of a cluster. `revive` starts the embedded PostgreSQL when it has ended; it blocks, and does
+nothing while PostgreSQL runs. `prepare` is called at each start of the child, before the database is used.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ...storage.engine.migrate import Migration
 from ...storage.engine.pool import ConnectionPool, open_pool
 from ...storage.engine.pool_numbers import PoolNumbers
 from ...storage.engine.server_facts import started_at
+from ...storage.engine.shards import Epochs
 from ...storage.engine.term import Requirement, Term, hold_term
 from ...storage.upkeep.highest import highest_id
 from ..refusals import Refusals
@@ -59,7 +60,11 @@ class SupervisedDatabase:
         require: Requirement | None = None,
         prepare: Callable[[Database], Awaitable[None]] | None = None,
         traced: Callable[[Database], Database] | None = None,
+        shared: bool = False,
     ) -> None:
+        #: The epochs of the shards that this node of a cluster owns. None if this server is alone.
+        self.own: Epochs | None = None
+        self._shared = shared
         self._dsn = dsn
         self._node = node
         self._size = size
@@ -123,12 +128,12 @@ class SupervisedDatabase:
         """Hold the term and the connections until `stopping`. Raises Fenced when another node takes over."""
         async with (
             hold_term(
-                self._dsn, node=self._node, takeover=self._takeover, on_notice=self._on_notice,
+                self._dsn, node=self._node, takeover=self._takeover, shared=self._shared, on_notice=self._on_notice,
                 on_migrated=self._migrated, require=self._require,
             ) as term,
             open_pool(
                 self._dsn, size=self._size, application_name=term.application_name, check=partial(self._check, term),
-                epochs=term.epochs, on_connected=self._report, on_lost=self._lost_one, numbers=self.numbers,
+                epochs=self.own or term.epochs, on_connected=self._report, on_lost=self._lost_one, numbers=self.numbers,
             ) as pool,
             trio.open_nursery() as nursery,
         ):  # fmt: skip
@@ -165,7 +170,17 @@ class SupervisedDatabase:
 
     def epochs(self) -> list[int]:
         """Return the epochs in which this process owns the shards of accounts; empty while it restarts."""
-        return [*self._term.epochs] if self._term and self._pool else []
+        return [*(self.own or self._term.epochs)] if self._term and self._pool else []
+
+    @property
+    def has_joined(self) -> bool:
+        """True if other nodes of the cluster hold the term too, and held it before this node."""
+        return self._term is not None and self._term.joined
+
+    def rename(self, application_name: str) -> None:
+        """Rename the connections of this node: other nodes end them by their name, if they remove this node."""
+        if self._pool is not None:
+            self._pool.rename(application_name)
 
     @property
     def predecessor(self) -> str:

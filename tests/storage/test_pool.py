@@ -18,10 +18,11 @@ from troupe.storage.engine.embedded import enter
 from troupe.storage.engine.faults import machine_fault
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 
-from ..waiting import until_found
+from ..waiting import until_found, until_none
 
 KILL = "SELECT pg_terminate_backend($1)"
 PID = "SELECT pg_backend_pid()"
+COUNT = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1"
 
 
 @pytest.fixture
@@ -154,6 +155,25 @@ async def test_a_connection_killed_while_idle_is_replaced(pool: ConnectionPool) 
         for number in range(20):
             nursery.start_soon(put, pool, str(number))
     assert len(await log(pool)) == 20
+
+
+async def test_a_renamed_pool_replaces_its_connections_and_loses_no_call(dsn: str) -> None:
+    reported: list[object] = []
+    async with open_pool(
+        dsn, size=2, application_name="before", on_connected=lambda connected, _: reported.append(connected),
+        on_lost=reported.append,
+    ) as pool:  # fmt: skip
+        while pool.connected < pool.size:
+            await trio.lowlevel.checkpoint()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(value, pool, "SELECT pg_sleep(0.2)")
+            await trio.sleep(0.05)
+            pool.rename("after")
+            for _ in range(20):
+                nursery.start_soon(value, pool, "SELECT 1")
+        await until_none(lambda: value(pool, COUNT, "before"))
+        assert await value(pool, COUNT, "after") > 0
+    assert reported == [True]
 
 
 async def test_a_connection_killed_before_commit_did_nothing(pool: ConnectionPool) -> None:

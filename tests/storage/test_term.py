@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import threading
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -12,15 +13,21 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.storage.engine import migrate, notices
+from troupe.storage.engine import migrate, nodes, notices
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection, Doubtful, Fenced, StorageError, Unavailable
 from troupe.storage.engine.embedded import enter
 from troupe.storage.engine.migrate import Migration, migrations
 from troupe.storage.engine.node import Node, parse, this_node
 from troupe.storage.engine.pool import ConnectionPool, open_pool
-from troupe.storage.engine.term import AnotherNode, Term, hold_term, upgrade
+from troupe.storage.engine.term import LOCK, AnotherNode, Term, hold_term, upgrade
 
+from ..waiting import until_none
+
+HOLDERS = """
+    SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    WHERE datname = current_database() AND locktype = 'advisory' AND objid::bigint = $1
+"""
 LEASES = "application_name LIKE 'troupe/lease%' AND datname = current_database()"
 
 
@@ -75,10 +82,110 @@ async def test_a_refusal_and_a_takeover_name_the_other_node(dsn: str) -> None:
             assert f"another server took over the database: {me}" in str(first.reason)
 
 
+async def test_nodes_of_a_cluster_share_a_term(dsn: str) -> None:
+    async with node(dsn, node="n1", shared=True) as (first, _):
+        async with node(dsn, node="n2", shared=True) as (second, pool):
+            assert (second.number, first.joined, second.joined) == (first.number, False, True)
+            await pool.transact(write, "second")
+        async with node(dsn, node="n3", shared=True) as (third, pool):
+            assert third.number == first.number
+            assert await written(pool) == {"second"}
+        assert not first.lost.is_set()
+
+
+async def test_a_server_that_is_alone_and_a_cluster_shut_each_other_out(dsn: str) -> None:
+    me = this_node()
+    async with hold_term(dsn, node="n1", shared=True), hold_term(dsn, node="n2", shared=True):
+        with pytest.raises(AnotherNode, match=re.escape(f"nodes of a cluster run on this database, such as {me}")):
+            async with hold_term(dsn):
+                raise AssertionError("it started")
+    async with node(dsn) as (alone, pool):
+        with pytest.raises(AnotherNode, match=re.escape(f"a server without bus_url runs on this database ({me})")):
+            async with hold_term(dsn, node="n1", shared=True):
+                raise AssertionError("it started")
+        await pool.transact(write, "alone")
+    async with hold_term(dsn, node="n1", shared=True) as first:
+        assert (first.number, first.joined) == (alone.number + 1, False)
+
+
+async def test_the_first_node_frees_what_the_server_before_has_owned(dsn: str) -> None:
+    async with hold_term(dsn, node="main"):
+        pass
+    await until_none(lambda: trio.to_thread.run_sync(transact_once, dsn, holders))
+    async with node(dsn, node="n1", shared=True) as (_, pool):
+        assert await pool.read(owners) == {None: 256}
+        assert await pool.read(nodes.find, "main") is None
+
+
+async def owners(db: Connection) -> dict[str | None, int]:
+    return {row["node"]: row["count"] for row in await db.fetch("SELECT node, count(*) FROM shards GROUP BY node")}
+
+
+async def test_a_takeover_ends_all_nodes_of_a_cluster(dsn: str) -> None:
+    async with (
+        hold_term(dsn, node="n1", shared=True) as first,
+        hold_term(dsn, node="n2", shared=True) as second,
+        open_pool(dsn, size=1, application_name="troupe/node=n2/1", check=second.check) as pool,
+    ):
+        await pool.transact(write, "before")
+        async with hold_term(dsn, takeover=True):
+            with trio.fail_after(10):
+                await first.lost.wait()
+                await second.lost.wait()
+            with pytest.raises((Fenced, Unavailable, Doubtful)):
+                await pool.transact(write, "after")
+
+
+async def test_a_node_waits_while_the_first_node_migrates(dsn: str, older: str) -> None:
+    begun, go_on, done, order = threading.Event(), threading.Event(), threading.Event(), list[str]()
+
+    def wait_in_the_middle(step: Migration) -> None:
+        begun.set()
+        assert go_on.wait(10)
+        order.append("migrated")
+
+    def first() -> None:
+        async def hold() -> None:
+            async with hold_term(dsn, node="n1", shared=True, on_migrated=wait_in_the_middle):
+                await trio.to_thread.run_sync(done.wait)
+
+        trio.run(hold)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.to_thread.run_sync, first)
+        await trio.to_thread.run_sync(begun.wait)
+
+        @nursery.start_soon
+        async def second() -> None:
+            async with hold_term(dsn, node="n2", shared=True) as term:
+                order.append("joined")
+                assert term.joined
+                done.set()
+
+        await trio.sleep(0.3)
+        assert not order
+        go_on.set()
+    assert order == ["migrated", "joined"]
+
+
+async def holders(db: Connection) -> int:
+    """The number of connections that hold the lock of the term, or share it."""
+    return await db.fetchval(HOLDERS, LOCK)
+
+
+async def test_a_node_with_a_newer_schema_does_not_join_older_nodes(dsn: str, older: str) -> None:
+    async with hold_old_term(dsn, shared=True):
+        before = await schema_of(dsn)
+        with pytest.raises(AnotherNode, match="nodes of an earlier version run on this database"):
+            async with hold_term(dsn, node="n2", shared=True):
+                raise AssertionError("it started")
+        assert await schema_of(dsn) == before
+
+
 def test_the_name_of_a_lease_is_read_back_for_any_host_name() -> None:
     node = Node("a-host-with-a-very-long-name-indeed.example.org", 4194304, "2026-11-22T10:00:00Z")
-    assert len(node.lease_name) <= 63
-    read = parse(node.lease_name)
+    assert len(node.lease_name()) <= 63
+    read = parse(node.lease_name())
     assert read is not None
     assert (read.pid, read.since) == (node.pid, node.since)
     assert node.host.startswith(read.host)
@@ -113,12 +220,12 @@ async def test_a_refused_node_has_not_migrated(dsn: str, older: str) -> None:
 
 
 @asynccontextmanager
-async def hold_old_term(dsn: str) -> AsyncGenerator[Term]:
+async def hold_old_term(dsn: str, **how: Any) -> AsyncGenerator[Term]:
     """Hold the term as a server of the version before, which does not know the last step."""
     with pytest.MonkeyPatch.context() as patch:
         steps = migrate.migrations()[:-1]
         patch.setattr("troupe.storage.engine.migrate.migrations", lambda: steps)
-        holding = hold_term(dsn)
+        holding = hold_term(dsn, **how)
         term = await holding.__aenter__()
     try:
         yield term

@@ -13,7 +13,10 @@ from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import troupe
 from troupe.supervision.settings.sources import SECRETS, read_settings
 
-VALUES = dict.fromkeys(SECRETS, "hidden") | {"database_url": "postgresql://ada:hidden@127.0.0.1:1/troupe"}
+VALUES = dict.fromkeys(SECRETS, "hidden") | {
+    "database_url": "postgresql://ada:hidden@127.0.0.1:1/troupe",
+    "bus_url": "nats://ada:hidden@127.0.0.1:1",
+}
 
 
 @pytest.fixture(autouse=True)
