@@ -138,6 +138,28 @@ class LogEvent(Enum):
         Level.ERROR,
         "A message of another node can't be read, and was ignored. The nodes may have different versions.",
     )
+    BUS_FOUND = (
+        "bus.found",
+        Level.INFO,
+        "This node has connected to a message broker (NATS) of the cluster.",
+    )
+    BUS_LOST = (
+        "bus.lost",
+        Level.ERROR,
+        "This node has no connection to a message broker, for the reason in `error`. It answers 503 where it needs the"
+        " other nodes.",
+    )
+    BUS_REFUSED = (
+        "bus.refused",
+        Level.ERROR,
+        "The message broker does not let this node publish or subscribe. `decision` says what to allow.",
+    )
+    BUS_DROPPED = (
+        "bus.dropped",
+        Level.WARNING,
+        "Messages between nodes were dropped in the last minute, for the reasons in `error`. The nodes notice it and"
+        " read everything in memory again.",
+    )
     NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database, so this server exits."
     OUTBOX_RETRY = (
         "outbox.retry",
@@ -293,7 +315,7 @@ FACTS = {
     "decision": "The action that supervision takes.",
     "restored": "The contents of the new incarnation.",
     "seconds": "The time that it took, or takes so far.",
-    "address": "The address that the server listens on, or the migration's file.",
+    "address": "The address that the server listens on, that of the message broker, or the migration's file.",
     "node": "A server process: its number, its host and when it started.",
     "logger": "The name under which the library logs.",
     "count": "The number of equal records that this record stands for.",

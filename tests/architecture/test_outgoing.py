@@ -26,6 +26,7 @@ CALLED = re.compile(rf"\b({'|'.join(CALLS)})\b")
 
 #: What connects to a host that the operator has named, or to this machine.
 NAMED = {
+    ("actors/cluster/nats/handshake.py", "open_tcp_stream"),  # the message broker
     ("actors/mail/smtp.py", "smtplib"),  # the mail server
     ("http/server/listener.py", "getaddrinfo"),  # where the server listens
     ("http/server/listener.py", "connect_ex"),  # the same, for a Unix socket

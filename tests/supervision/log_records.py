@@ -80,6 +80,19 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     LogEvent.NODE_INCOMPLETE: {},
     LogEvent.NODE_RESET: {"error": "web2 has ended", "decision": "everything in memory is read again"},
     LogEvent.NODE_UNREADABLE: {"node": "web2", "error": "Unreadable: Input data was truncated", "decision": "ignored"},
+    LogEvent.BUS_FOUND: {"address": "10.0.0.5:4222"},
+    LogEvent.BUS_LOST: {
+        "error": "10.0.0.5:4222: it has not answered for 1.25 s",
+        "decision": "try all servers of bus_url again and again",
+    },
+    LogEvent.BUS_REFUSED: {
+        "error": 'Permissions Violation for Subscription to "troupe.social.web1"',
+        "decision": "allow the user of bus_url to publish and to subscribe to troupe.social.>",
+    },
+    LogEvent.BUS_DROPPED: {
+        "error": "31 messages of this node: too many wait to be sent to the broker",
+        "decision": "the nodes read again what is missing",
+    },
     LogEvent.NODE_FENCED: {"error": "node main-8 holds the term", "decision": "exit"},
     LogEvent.OUTBOX_RETRY: {
         "effect": "deliveries", "host": "far.example", "error": "Unreachable: the connection failed",
