@@ -11,6 +11,8 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── publics         node    the public timelines
 ├── tags            node    one actor a hashtag's timeline
 ├── housekeeping    node    slow turns, quarantines, sleep
+├── bus             node    the connection to NATS, if the server is a node of a cluster
+├── cluster         node    joins the other nodes, takes shards, and exchanges facts and commands
 ├── memory          node    returns memory to the system when many actors have gone to sleep
 ├── watchdog        node    finds turns and functions that keep the loop busy, in a thread of its own
 ├── parking         node    stores messages that crashed twice in dead_letters
@@ -55,10 +57,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from .. import __version__
+from ..actors.broadcast.publications import Publications
+from ..actors.cluster.others import Others
 from ..actors.configuration import Settings
 from ..actors.deliveries.sender import ClientPost
+from ..actors.facts.fact import Facts
 from ..actors.federation.federation import Federation
 from ..actors.federation.reception import Reception
 from ..actors.housekeeping.expiry import Expiry
@@ -100,6 +106,9 @@ from .system.pauses import CollectorPauses
 from .system.stalls import StallWatch
 from .traces.wanted import Traces
 
+if TYPE_CHECKING:
+    from .children.cluster import ClusterNode
+
 # With these errors the server ends at once, and is not restarted.
 FATAL = (Fenced, AnotherNode, OtherDomain, UnusablePushKey)
 
@@ -130,8 +139,9 @@ class Troupe:
         ids = Ids(clock)
         self._push_key = PushKey(settings.data / "vapid.pem")
         self.database = SupervisedDatabase(
-            dsn, node=settings.node, size=settings.database_connections, takeover=settings.takeover, ids=ids,
-            clock=clock, record=log.record, on_notice=self._take_notice, revive=revive, require=self._require_domain,
+            dsn, node=settings.node, size=settings.database_connections, takeover=settings.takeover,
+            shared=settings.bus_url is not None, ids=ids, clock=clock, record=log.record,
+            on_notice=self._take_notice, revive=revive, require=self._require_domain,
             prepare=self._prepare, traced=traces.database if traces else None,
         )  # fmt: skip
         self.log_level = LiveLogLevel(self.database, log, settings.log_level)
@@ -148,12 +158,15 @@ class Troupe:
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
         self.translator = translator_of(settings)
         folder = media_folder(settings, settings.node)
+        self._ids = ids
+        self._cluster: ClusterNode | None = None
+        bus = settings.bus_url
         self.actors = ActorSystem(
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
             folder=folder, tally_delay=settings.federation_tally_delay,
-            timeline_memory=self._timeline_memory,
+            timeline_memory=self._timeline_memory, others=partial(self._join, bus.get_secret_value()) if bus else None,
         )  # fmt: skip
         self.federation = Federation(self.actors.actor_context, self.runtime, self.outgoing, log.record)
         self.media = MediaProcessor(
@@ -226,6 +239,7 @@ class Troupe:
             Child("storage", self.database.run, inspect=self.database.inspect),
             Child("log", self.log_level.run, inspect=self.log_level.inspect),
             *self.actors.children(),
+            *(self._cluster.children() if self._cluster else []),
             Child("memory", MemoryReturn(self.actors.slept).run),
             Child("watchdog", partial(self.stalls.run, watchdog)),
             Child("parking", self.parking.run),
@@ -246,6 +260,16 @@ class Troupe:
             # Last, so that requests come when everything runs, and it is the first to stop.
             Child("http", http.run, grace=self.settings.shutdown_grace),
         ]
+
+    def _join(self, bus: str, facts: Facts, publications: Publications) -> Others:
+        """Make this server a node of a cluster."""
+        # Late: the client of NATS and the state of a node, which a server that is alone does not need.
+        from .children.cluster import ClusterNode
+
+        self._cluster = ClusterNode(
+            self.settings, bus, self.database, self.runtime, facts, publications, self._ids, self.log.record
+        )
+        return self._cluster.others
 
     def _metrics(self) -> list[Child]:
         """Return the child that answers Prometheus, if metrics are on. Its modules are imported only then."""
@@ -297,10 +321,11 @@ class Troupe:
 
         Claims of effects are ended at once instead of at the end of their lease. The process holds the term, so no
         other process serves the database: all claims are of relays that have died. But after a takeover the
-        predecessor may still work for a moment, so its claims are left to end by themselves.
+        predecessor may still work for a moment, so its claims are left to end by themselves. In a cluster the other
+        nodes have claims too.
         """
         await self._push_key.load(database)
-        if not self.database.predecessor:
+        if not (self.database.predecessor or self.database.has_joined):
             await database.transact(outbox.release_all)
 
     async def _require_domain(self, db: Connection) -> None:

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVarTuple, Unpack
 import trio
 
 from ...storage.engine.database import Database
-from ...storage.engine.shards import shard_of
+from ...storage.engine.shards import SHARDS, shard_of
 from ..broadcast.publications import Publications
 from ..kernel import Ids, Origin, Record, Runtime
 from ..kernel.codec import Codec, Unreadable
@@ -117,6 +117,12 @@ class OtherNodes:
 
     async def refresh(self) -> None:
         await self._membership.refresh()
+
+    def inspect(self) -> dict[str, object]:
+        """Return the other nodes, the number of the shards of this node, and if it answers from memory."""
+        return {
+            "nodes": sorted(self._peers), "shards": sum(map(self.owns, range(SHARDS))), "complete": self.is_complete,
+        }  # fmt: skip
 
     # The life of this node -------------------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ ROOT = Path(tree.__file__).parents[1]
 
 #: A child, the word for the nodes that do its work, and the beginning of its description.
 CHILD = re.compile(r"^[├└]── (\w+) +(\w+) +\S", re.MULTILINE)
-#: Children that only some settings start.
+#: Children that only some settings start, and the files that name them.
+STARTING = (Path(tree.__file__), ROOT / "supervision" / "children" / "cluster.py")
 OPTIONAL = re.compile(r'Child\("(\w+)"')
 
 #: The files of the work that only the leader does, by child.
@@ -38,7 +39,7 @@ def described() -> dict[str, str]:
 def test_each_child_is_described_in_the_order_of_the_start(troupe: Troupe) -> None:
     started = [child.name for child in troupe.supervisor.children]
     assert [name for name in described() if name in started] == started
-    optional = set(OPTIONAL.findall(Path(tree.__file__).read_text("utf-8")))
+    optional = {name for file in STARTING for name in OPTIONAL.findall(file.read_text("utf-8"))}
     assert set(described()) == {*started, *optional}
     assert set(described().values()) == {"node", "shard", "claim", "leader"}
 
