@@ -6,8 +6,9 @@ import signal
 import socket
 import subprocess
 import sysconfig
+import time
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import trio
@@ -41,9 +42,17 @@ class Broker:
         self._file.write_text(f"listen: 127.0.0.1:{self.port}\n{configuration}\n", "utf-8")
 
     def start(self) -> None:
+        """Start the server, and wait until it listens."""
         self._process = subprocess.Popen(
             [PROGRAM, "--config", self._file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
+        give_up_at = time.monotonic() + PATIENCE
+        while True:
+            with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", self.port), PATIENCE):
+                return
+            assert self._process.poll() is None, f"{self._file} is wrong"
+            assert time.monotonic() < give_up_at
+            time.sleep(0.005)
 
     def signal(self, number: signal.Signals) -> None:
         assert self._process is not None

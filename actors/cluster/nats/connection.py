@@ -42,6 +42,10 @@ FLUSH = 1.0  # seconds in which the last messages go out
 SUBSCRIPTION = 1
 # Errors after which the server keeps the connection, as it writes them in lower case.
 HARMLESS = ("permissions violation", "invalid subject", "invalid publish subject")
+# A server that ends, or that cuts a slow consumer, mostly gives no reason.
+CLOSED = (
+    "it has closed the connection, because it ends, or because this node reads too slowly (its log says Slow Consumer)"
+)
 # What operators do about errors after which the server closes the connection.
 REMEDIES = {
     "authorization violation": "correct the user and the password in bus_url, or in its configuration",
@@ -89,7 +93,7 @@ class BrokerConnection:
         try:
             with self._open:
                 async with trio.open_nursery() as nursery:
-                    login = self.server.credentials.complete(options, self.info)
+                    login = self.server.login.complete(options, self.info)
                     self.write([log_in(login), subscribe(subject, SUBSCRIPTION)])
                     answered = self._ping()
                     for work in (self._read, self._write, self._watch):
@@ -152,7 +156,7 @@ class BrokerConnection:
                 if trio.current_time() > now + STRETCH:
                     await trio.lowlevel.checkpoint()
                     now = trio.current_time()
-        raise ConnectionLost("it has closed the connection")
+        raise ConnectionLost(CLOSED)
 
     def _execute(self, operation: Operation) -> None:
         match operation:

@@ -54,7 +54,7 @@ class BrokerServer:
     port: int
     demands_tls: bool
     certified: str
-    credentials: BrokerLogin = field(default=BrokerLogin(), repr=False)
+    login: BrokerLogin = field(default=BrokerLogin(), repr=False)
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -63,7 +63,7 @@ class BrokerServer:
 def parse(urls: str) -> Sequence[BrokerServer]:
     """Return the servers of a `bus_url`. Raises BadBusUrl."""
     servers: list[BrokerServer] = []
-    scheme, credentials = "nats", BrokerLogin()
+    scheme, login = "nats", BrokerLogin()
     for item in urls.split(","):
         text = item.strip()
         if "://" in text:
@@ -78,8 +78,8 @@ def parse(urls: str) -> Sequence[BrokerServer]:
         if HOST.fullmatch(host) is None or parts.path.strip("/") or parts.query or parts.fragment:
             raise BadBusUrl(UNREADABLE)
         if parts.username:
-            credentials = BrokerLogin(unquote(parts.username), unquote(parts.password or ""))
-        servers.append(BrokerServer(host, port, SCHEMES[scheme], host, credentials))
+            login = BrokerLogin(unquote(parts.username), unquote(parts.password or ""))
+        servers.append(BrokerServer(host, port, SCHEMES[scheme], host, login))
     return servers
 
 
