@@ -22,6 +22,8 @@ from troupe.actors.activitypub.vocabulary import (
     MalformedDocument,
     uris_of,
 )
+from troupe.actors.cluster.nats.handshake import READ_AT_ONCE as READ_OF_NATS
+from troupe.actors.cluster.nats.protocol import LONGEST_LINE, Parser, ProtocolError
 from troupe.actors.federation.errors import UntrustedDocument
 from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_document
 from troupe.actors.federation.webfinger import LARGEST_XRD, resource_of
@@ -44,7 +46,7 @@ from troupe.http.views.resolving import web_address_of
 from .fuzz import Target
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-REFUSALS = (HttpError, MalformedDocument, SignatureRefused, UnusableKey, UntrustedDocument, WrongFrame)
+REFUSALS = (HttpError, MalformedDocument, ProtocolError, SignatureRefused, UnusableKey, UntrustedDocument, WrongFrame)
 NAMES = LocalNames("https://troupe.test")
 MASK = bytes(4)
 CHUNK = 64 * 1024  # of a body, at most: what one read of a connection brings
@@ -97,6 +99,11 @@ def odd_document(text: str) -> bytes:
         for number, piece in enumerate(pieces)
     ]
     return json.dumps({"tag": things[:1_200], "object": things[1_200:]}).encode()
+
+
+def read_operations(data: bytes) -> object:
+    """Read what a message broker sends."""
+    return Parser().feed(data)
 
 
 def read_accept(text: str) -> bool:
@@ -204,5 +211,8 @@ EDGE = (
     Target("Link", LARGEST_HEAD, alternate_of, answer_with("link")),
     Target("Content-Type of an answer", LARGEST_HEAD, is_document, answer_with("content-type")),
     Target("page with a link to a document", HEAD_BYTES, alternate_of, page_of),
+    Target("operations of NATS", READ_OF_NATS, refusing(read_operations), within(b"", b"\r\n", READ_OF_NATS)),
+    Target("message of NATS", READ_OF_NATS, refusing(read_operations), within(b"MSG a 1 ", b"\r\n", READ_OF_NATS)),
+    Target("INFO of NATS", LONGEST_LINE, refusing(read_operations), within(b'INFO {"a":', b"}\r\n", LONGEST_LINE)),
     Target("frames of a WebSocket", READ_AT_ONCE, refusing(read_frames), frames_of),
 )  # fmt: skip

@@ -102,3 +102,10 @@ async def test_a_server_without_tls_gets_no_password_if_the_url_demands_tls(tmp_
 
 async def test_a_name_that_does_not_exist_and_a_port_of_another_program_are_named() -> None:
     assert "Name or service not known" in await refused("nats://nothing.invalid")
+
+
+async def test_a_server_that_takes_no_more_connections_says_so(tmp_path: Path) -> None:
+    with running(tmp_path, "max_connections: 1") as broker:
+        node = Node(broker.url)
+        async with nodes(node):
+            assert "it says 'maximum connections exceeded': raise max_connections" in await refused(broker.url)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import trio
 
-from .handshake import READ_AT_ONCE, ConnectionLost, Greeting, io
+from .handshake import READ_AT_ONCE, ConnectionLost, Greeting, explained, io
 from .protocol import (
     PING,
     PONG,
@@ -46,15 +46,6 @@ HARMLESS = ("permissions violation", "invalid subject", "invalid publish subject
 CLOSED = (
     "it has closed the connection, because it ends, or because this node reads too slowly (its log says Slow Consumer)"
 )
-# What operators do about errors after which the server closes the connection.
-REMEDIES = {
-    "authorization violation": "correct the user and the password in bus_url, or in its configuration",
-    "user authentication": "renew the user's password or key",
-    "authentication timeout": "it got no login in time: one of the machines may be overloaded",
-    "slow consumer": "this node reads too slowly, because it has too much to do or the network is slow",
-    "maximum connections": "raise max_connections in its configuration",
-    "maximum account": "raise the limit of connections of the account",
-}
 
 
 class BusReceiver(Protocol):
@@ -137,7 +128,7 @@ class BrokerConnection:
             await work()
         except ConnectionLost as fault:
             # The server says why it closes the connection before it does.
-            self._fault = self._fault or (ConnectionLost(_explained(self._error)) if self._error else fault)
+            self._fault = self._fault or (ConnectionLost(explained(self._error)) if self._error else fault)
             self.close()
 
     async def _read(self) -> None:
@@ -210,9 +201,3 @@ class BrokerConnection:
         self._pings.append((trio.current_time(), answered))
         self.write([PING])
         return answered
-
-
-def _explained(error: str) -> str:
-    """Return an error of the server with the remedy."""
-    remedy = next((remedy for beginning, remedy in REMEDIES.items() if error.lower().startswith(beginning)), "")
-    return f"it says {error!r}{remedy and f': {remedy}'}"

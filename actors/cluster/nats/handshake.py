@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar, TypeVarTuple, Unpack
 import trio
 
 from .parts import SMALLEST_PAYLOAD
-from .protocol import Info, Operation, Parser, ProtocolError
+from .protocol import Info, Operation, Parser, ProtocolError, ServerError
 from .servers import BrokerServer
 
 T = TypeVar("T")
@@ -23,6 +23,16 @@ Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
 READ_AT_ONCE = 64 * 1024
 PATIENCE = 2.0  # seconds from the first packet to INFO. A frozen server accepts connections and says nothing.
 SILENCE_BEFORE_TLS = 0.4  # seconds without INFO, after which the client begins with TLS
+
+# What operators do about errors after which the server closes the connection.
+REMEDIES = {
+    "authorization violation": "correct the user and the password in bus_url, or in its configuration",
+    "user authentication": "renew the user's password or key",
+    "authentication timeout": "it got no login in time: one of the machines may be overloaded",
+    "slow consumer": "this node reads too slowly, because it has too much to do or the network is slow",
+    "maximum connections": "raise max_connections in its configuration",
+    "maximum account": "raise the limit of connections of the account",
+}
 
 
 class ConnectionLost(Exception):
@@ -58,6 +68,12 @@ async def io(operation: Callable[[Unpack[Ts]], Awaitable[T]], *args: *Ts) -> T:
         return await operation(*args)
     except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
         raise ConnectionLost(_text_of(_cause_of(error))) from error
+
+
+def explained(error: str) -> str:
+    """Return an error of the server with the remedy."""
+    remedy = next((remedy for beginning, remedy in REMEDIES.items() if error.lower().startswith(beginning)), "")
+    return f"it says {error!r}{remedy and f': {remedy}'}"
 
 
 async def _greet(stream: trio.SocketStream, server: BrokerServer) -> Greeting:
@@ -101,6 +117,8 @@ def _checked(operations: list[Operation], parser: Parser) -> Info:
             if info.max_payload < SMALLEST_PAYLOAD:
                 raise ConnectionLost(f"its max_payload is too small: raise it to {SMALLEST_PAYLOAD} or more")
             return info
+        case [Info(), ServerError(text)]:
+            raise ConnectionLost(explained(text))
         case _:
             raise ConnectionLost("it does not begin with INFO, and nothing else: it is no server of NATS")
 
