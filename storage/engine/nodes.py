@@ -22,6 +22,11 @@ from .shards import NEW_INCARNATION, PROTOCOL, fair_share
 LOCK_MAP = "LOCK TABLE shards IN SHARE ROW EXCLUSIVE MODE"
 
 FIND = "SELECT name, incarnation, number, beat, draining, joining FROM nodes WHERE name = $1"
+FIND_ALL = """
+    SELECT name, incarnation, number, beat, draining, joining,
+        (SELECT count(*) FROM shards WHERE node = nodes.name) AS shards
+    FROM nodes ORDER BY name
+"""
 # The number of an earlier process with the same name is not free: it may still make ids.
 FREE_NUMBER = """
     SELECT free FROM generate_series(0, 62) AS free WHERE free NOT IN (SELECT number FROM nodes) ORDER BY free LIMIT 1
@@ -129,6 +134,12 @@ async def find(db: Connection, name: str) -> NodeRow | None:
     """Return the row of the process with a name."""
     row = await db.fetchrow(FIND, name)
     return NodeRow(*row.values()) if row else None
+
+
+async def find_all(db: Connection) -> list[tuple[NodeRow, int]]:
+    """Return all nodes in the order of their names, each with the number of its shards."""
+    rows = await db.fetch(FIND_ALL)
+    return [(NodeRow(*[row[name] for name in NodeRow._fields]), row["shards"]) for row in rows]
 
 
 async def join(db: Connection, name: str) -> Joined:

@@ -51,6 +51,7 @@ PLACES = {
     "db": "db",
     "doctor": "doctor",
     "migrate": "migrate",
+    "nodes": "nodes",
     "tree": "tree",
     "top": "top",
     "actor": "actor",

@@ -177,3 +177,21 @@ def test_a_server_that_is_alone_does_not_start_beside_a_cluster(nodes: Nodes, tm
     assert alone.fork().wait(PATIENCE)
     assert alone.wait() == 1
     assert "nodes of a cluster run on this database" in alone.log
+
+
+def test_an_operator_lists_drains_and_removes_nodes(nodes: Nodes) -> None:
+    (ada,) = nodes.people("ada")
+    first, second = nodes.servers
+    assert first.troupe("nodes", "list").stdout == "n1\tactive\t128 shards\nn2\tactive\t128 shards\n"
+    drained = first.troupe("nodes", "drain", "n1")
+    assert (drained.returncode, drained.stdout) == (0, "n1 owns no accounts any more\n")
+    assert second.troupe("nodes", "list").stdout == "n1\tdraining\t0 shards\nn2\tactive\t256 shards\n"
+    assert publish(nodes.at(0, ada), "over there").status_code == 200
+    last = first.troupe("nodes", "drain", "n2")
+    assert (last.returncode, "No other node could take the accounts of n2." in last.stderr) == (1, True)
+    assert first.stop() == 0
+    first.start()
+    assert first.troupe("nodes", "remove", "n2").stdout == "Removed n2\n"
+    assert second.wait() == 70
+    assert answered(lambda: publish(nodes.at(0, ada), "alone now"), 200)
+    assert first.troupe("nodes", "list").stdout == "n1\tactive\t256 shards\n"
