@@ -159,7 +159,7 @@ class AccountActor(EntityActor):
     ) -> T:
         """Run a change of one statement, which also enters the shard and writes the rows of its promises."""
         return await self._change(
-            self.context.database.transact_alone, partial(AccountChange, self), work, *args, **kwargs
+            self.context.database.transact_checked, partial(AccountChange, self), work, *args, **kwargs
         )
 
     @classmethod

@@ -22,7 +22,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 C = TypeVar("C", bound=Change)
 
-# Runs a try in a transaction: `transact_in` its shard, or `transact_alone` of the database.
+# Runs a try in a transaction: `transact_in` its shard, or `transact_checked` of the database.
 Transact = Callable[[Callable[[Connection], Awaitable[tuple[C, T]]]], Awaitable[tuple[C, T]]]
 
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, Fenced
+from .engine.database import Connection, Removed
 from .engine.json_values import JsonObject
+from .engine.nodes import REMOVED
 
 # Replaces outbox rows that were published. $3 are the kinds that streams show; rows of other kinds are only deleted.
 #
@@ -55,10 +56,10 @@ async def log_published(
 ) -> None:
     """Delete published outbox rows, and log the rows of these kinds. `positions` are by the ids of the rows.
 
-    Raises Fenced if the other nodes of a cluster have removed this node, which has the incarnation.
+    Raises Removed if the other nodes of a cluster have removed this node, which has the incarnation.
     """
     if not await db.fetchval(LOG_PUBLISHED, list(positions), list(positions.values()), kinds, incarnation):
-        raise Fenced("the other nodes of the cluster have removed this node: start it again")
+        raise Removed(REMOVED)
 
 
 async def after(db: Connection, position: int, kinds: Sequence[str], now: datetime, limit: int) -> list[LoggedChange]:

@@ -6,7 +6,7 @@ seconds is removed by the first observer whose transaction commits. The observer
 then take their shares of them. A node that drains keeps beating until the others have taken its shards.
 
 What this node has read may be half a second old, or older if it was frozen. That does no harm: each transaction
-compares the epoch of its shard (`storage/engine/shards.py`).
+compares the epoch of its shard (`storage/engine/shards.py`), or finds the row of the node (`storage/engine/nodes.py`).
 """
 
 from __future__ import annotations
@@ -129,7 +129,11 @@ class Membership:
     # Joining and leaving
 
     async def join(self) -> Member:
-        """Join the cluster: insert the row of this node, and read those of the others. It takes no shards yet."""
+        """Join the cluster: insert the row of this node, and read those of the others. It takes no shards yet.
+
+        From then on each transaction of this process finds the row, or is refused.
+        """
+        self.own.incarnation = None
         before = await self._insist(lambda: self._database.read(nodes.find, self._name))
         if before is not None:
             await self._insist(lambda: self._database.read(nodes.end_connections, self._name, before.incarnation))
@@ -137,6 +141,7 @@ class Membership:
         if joined.replaced is not None:  # that process may answer from memory until its last beat is too old
             self._may_take_at = trio.current_time() + LEASE
         self._member = Member(self._name, joined.incarnation, joined.number)
+        self.own.incarnation = joined.incarnation
         await self._insist(self._beat)
         return self._member
 
@@ -160,7 +165,8 @@ class Membership:
     async def leave(self) -> None:
         """Leave the cluster. The shards of this node are free. `run` ends."""
         self._leaving = True
-        await self._insist(lambda: self._database.transact(self._leave))
+        with self._leaves():
+            await self._insist(lambda: self._database.transact(self._leave))
         self._lose_all()
         self._left.set()
 
@@ -193,7 +199,7 @@ class Membership:
     async def _beat(self) -> None:
         async with self._reading:
             sent = trio.current_time()
-            rows = await self._apply(self._database.transact_alone(nodes.beat, *self._own, self._version))
+            rows = await self._apply(self._database.transact_checked(nodes.beat, *self._own, self._version))
             self._watch(rows, sent)
             self._last_beat = sent
 

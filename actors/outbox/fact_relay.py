@@ -68,9 +68,9 @@ class FactRelay(Relay[EffectContext]):
             record,
             context.runtime.trail,
         )
+        self._others = context.facts.others
         self._statuses = context.facts.statuses
         self._broadcast = context.facts.broadcast
-        self._others = context.facts.others
         self._publications = publications
         self._published: list[PublishedPromises] = []
         self._logging = trio.Lock()
@@ -251,7 +251,7 @@ class FactRelay(Relay[EffectContext]):
         promised = dict.fromkeys(id for published in batch for id in published.promised)
         positions = {id: self._ids.next() for id in promised}
         self._publications.will_log(min(positions.values()))
-        await self._database.transact_alone(
+        await self._database.transact_checked(
             stream_log.log_published, positions, STREAMED, self._publications.incarnation
         )
         del self._published[: len(batch)]

@@ -92,7 +92,10 @@ class Database(Protocol):
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work(connection, …)` in a transaction, up to three times after serialization failures or deadlocks."""
+        """Run `work(connection, …)` in a transaction, up to three times after serialization failures or deadlocks.
+
+        Raises Removed if this process is a node of a cluster that the other nodes have removed (`nodes.py`).
+        """
         ...
 
     async def transact_in(
@@ -108,7 +111,19 @@ class Database(Protocol):
     async def transact_alone(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run work of one statement, which is a transaction by itself: one round trip, without BEGIN and COMMIT."""
+        """Run work of one statement, which is a transaction by itself: one round trip, without BEGIN and COMMIT.
+
+        A node of a cluster needs both, for the statement that finds its row (`transact`).
+        """
+        ...
+
+    async def transact_checked(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run work of one statement, which checks by itself that this process may write: always one round trip.
+
+        It enters a shard, or finds the row of its node.
+        """
         ...
 
     async def read(

@@ -5,6 +5,9 @@ and no clocks of nodes are compared: each node watches the beats of the others o
 stand still for too long removes the row, if the beat is still the one that it has seen. So of several observers one
 wins, and a node that beats again in time stays. The removed node finds no row at its next beat, and must stop.
 
+A transaction of an owner compares the epoch of its shard, which a removal raises. Every other transaction of a node
+locks the row of the node. So each commits before the removal, or not at all, however long the process was frozen.
+
 Nodes join, leave, are removed and take shards one at a time: each of these transactions first locks the table `shards`
 against the others. Beats and the transactions of owners do not wait for this lock.
 """
@@ -67,6 +70,15 @@ BEAT = f"""
 """
 READ = f"WITH own AS (SELECT FROM nodes WHERE name = $1 AND incarnation = $2), {ROWS}"
 
+# The first statement of a transaction of a node that enters no shard. It waits for a removal of the node, and a removal
+# waits for the transaction: the row can't be deleted while it is locked. Beats change the row, and do not wait.
+ENTER = "SELECT true FROM nodes WHERE incarnation = $1 FOR KEY SHARE"
+#: The status of such a statement if the row is gone.
+NO_ROW = "SELECT 0"
+
+#: The error of a node that finds no row.
+REMOVED = "the other nodes of the cluster have removed this node: start it again"
+
 # As `END_OTHERS` in `term.py`. The connections of a frozen process may be in transactions, for which a take waits.
 END_CONNECTIONS = """
     SELECT count(*) FILTER (WHERE NOT pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
@@ -128,6 +140,11 @@ class Joined:
 def connection_name(name: str, incarnation: int) -> str:
     """Return the `application_name` of the connections of a node in a cluster."""
     return f"troupe/node={name}/{incarnation}"
+
+
+def begin_as(incarnation: int) -> str:
+    """Return the statements that begin a transaction of a node, in one round trip. The last one finds its row."""
+    return f"BEGIN; {ENTER.replace('$1', f'{incarnation:d}')}"
 
 
 async def find(db: Connection, name: str) -> NodeRow | None:

@@ -21,8 +21,9 @@ import trio_asyncio
 
 from . import lock_waits
 from .connect import UNAVAILABLE, connect
-from .database import Connection, Doubtful, EngineConnection, Entering, Fenced, Unavailable, lone_exception
+from .database import Connection, Doubtful, EngineConnection, Entering, Fenced, Removed, Unavailable, lone_exception
 from .faults import CallTooLong, HeldUp
+from .nodes import NO_ROW, REMOVED, begin_as
 from .pool_numbers import PoolNumbers
 from .prompt import PromptLoop, open_loop
 from .shards import UNOWNED, Epochs, begin_in, moved
@@ -72,6 +73,7 @@ class PoolCall:
     task: trio.lowlevel.Task
     asked_at: float
     shard: int | None = None  # that the transaction enters; None for a transaction of no shard's owner
+    is_checked: bool = False  # the statement checks by itself that this process may write
     waiting: bool = False
     result: "outcome.Value[Any] | outcome.Error | None" = None  # `Any` is what the work returns
     started: bool = False
@@ -152,6 +154,12 @@ class ConnectionPool:
         """Run `work(connection, …)`, which is one statement and so a transaction by itself."""
         return await self._ask(lambda db: work(db, *args, **kwargs), "statement")
 
+    async def transact_checked(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work(connection, …)` as `transact_alone` does for a server that is alone."""
+        return await self._ask(lambda db: work(db, *args, **kwargs), "statement", is_checked=True)
+
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
@@ -189,14 +197,17 @@ class ConnectionPool:
             if worker.connection is not None:
                 worker.connection.terminate()
 
-    async def _ask(self, work: Callable[[Connection], Awaitable[T]], kind: Kind, shard: int | None = None) -> T:
+    async def _ask(
+        self, work: Callable[[Connection], Awaitable[T]], kind: Kind, shard: int | None = None, *,
+        is_checked: bool = False,
+    ) -> T:  # fmt: skip
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._fence is not None:
             raise Fenced(*self._fence.args)
         if self._closed or len(self._calls) >= MOST_WAITING:
             self.numbers.refused += 1
             raise Unavailable("the connection pool is closed" if self._closed else "too many calls wait for PostgreSQL")
-        call = PoolCall(work, kind, trio.lowlevel.current_task(), trio.current_time(), shard)
+        call = PoolCall(work, kind, trio.lowlevel.current_task(), trio.current_time(), shard, is_checked)
         self._calls.append(call)
         self._loop.promptly(self._wake_one)
         if call.result is not None:
@@ -338,6 +349,8 @@ class ConnectionPool:
                 if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                     self._look_for_primary(worker)
                 return outcome.Error(self._fence or _unavailable(error))
+            if isinstance(error, Removed):
+                self.fence(error)
             if not _lost(error, connection):
                 return outcome.Error(moved(error) or error)
             # an error that only says that the connection is closing
@@ -347,17 +360,25 @@ class ConnectionPool:
             return outcome.Error(self._fence or _lost_error(call, worker.cut_because or error))
 
     async def _transaction(self, call: PoolCall, connection: EngineConnection) -> object:
-        begin = "BEGIN" if call.shard is None else begin_in(self.entering(call.shard))
+        begin = self._begin(call)
         for attempt in range(1, TRIES + 1):
             call.committing = False
             try:
-                if call.kind == "transaction":
-                    return await _attempt(call, connection, begin)
-                return await _attempt_statement(call, connection)
+                if begin is None:
+                    return await _attempt_statement(call, connection)
+                return await _attempt(call, connection, begin)
             except RETRIABLE:
                 if attempt == TRIES:
                     raise
         raise AssertionError("a transaction is tried at least once")
+
+    def _begin(self, call: PoolCall) -> str | None:
+        """Return the statements that begin the transaction of a call; None for a statement that is sent alone."""
+        if call.shard is not None:
+            return begin_in(self.entering(call.shard))
+        if self.epochs.incarnation is not None and not call.is_checked:
+            return begin_as(self.epochs.incarnation)
+        return "BEGIN" if call.kind == "transaction" else None
 
     def _look_for_primary(self, worker: Worker) -> None:
         """Replace one connection a second: after a failover, the address may lead to another server."""
@@ -511,7 +532,8 @@ async def _attempt_statement(call: PoolCall, connection: EngineConnection) -> ob
 
 async def _attempt(call: PoolCall, connection: EngineConnection, begin: str) -> object:
     try:
-        await connection.execute(begin)
+        if await connection.execute(begin) == NO_ROW:
+            raise Removed(REMOVED)
         result = await call.work(connection)
         call.committing = True
         # A transaction whose work swallowed an error is answered with ROLLBACK here.

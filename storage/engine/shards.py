@@ -68,6 +68,9 @@ class Epochs:
     def __init__(self, epochs: dict[int, int]) -> None:
         self._entering: list[Entering] = [(shard, epochs.get(shard, NOT_OWNED)) for shard in range(SHARDS)]
         self._taken: set[int] = set()
+        #: The incarnation of this node of a cluster, which its transactions outside of shards compare. None until it
+        #: has joined, and for a server that is alone.
+        self.incarnation: int | None = None
 
     def __iter__(self) -> Iterator[int]:
         """Iterate over the epochs in the order of their shards. The epoch of another node's shard is -1."""

@@ -105,6 +105,12 @@ class SupervisedDatabase:
         with self._noting():
             return await self._standing().transact_alone(work, *args, **kwargs)
 
+    async def transact_checked(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with self._noting():
+            return await self._standing().transact_checked(work, *args, **kwargs)
+
     @contextmanager
     def _noting(self) -> Generator[None]:
         """Note if a transaction is refused or committed."""

@@ -35,6 +35,8 @@ COMMIT = Statements(("release", "RELEASE"), ("savepoint", "SAVEPOINT"))
 
 # The first statement of a transaction that enters a shard, if its database has epochs.
 ENTER = "SELECT enter_shard($1::smallint, $2::bigint)"
+# That of other transactions of a node of a cluster. A node that was removed has no row.
+ENTER_AS_NODE = "SELECT true FROM nodes WHERE incarnation = $1 FOR KEY SHARE"
 
 AWAY_FOR = 5.0  # virtual seconds of an injected absence
 PATIENCE = 2.0  # virtual seconds after which a caller is refused, as by the production pool
@@ -51,7 +53,12 @@ class SqlConnection(Protocol):
 
 
 class OwnEpochs(Protocol):
-    """The epochs in which a node owns its shards. `ENTER` refuses all others."""
+    """The epochs in which a node owns its shards. `ENTER` refuses all others.
+
+    `incarnation` is of the node. None if it has not joined a cluster.
+    """
+
+    incarnation: int | None
 
     def entering(self, shard: int) -> tuple[int, int]:
         """Return the shard and its epoch."""
@@ -62,12 +69,14 @@ class OwnEpochs(Protocol):
 class StorageErrors:
     """The product's exceptions.
 
-    `unavailable`: nothing was committed. `doubtful`: the connection was lost in COMMIT. `moved` returns the exception
-    for an error of PostgreSQL that says that another node owns a shard, and None for all other errors.
+    `unavailable`: nothing was committed. `doubtful`: the connection was lost in COMMIT. `removed`: the node has no row.
+    `moved` returns the exception for an error of PostgreSQL that says that another node owns a shard, and None for all
+    other errors.
     """
 
     unavailable: type[Exception]
     doubtful: type[Exception]
+    removed: type[Exception]
     moved: Callable[[BaseException], Exception | None]
 
 
@@ -188,8 +197,18 @@ class LockstepDatabase:
     async def transact(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a transaction in a single step, with the faults that it may have."""
-        return await self._with_faults(work_name(work), lambda db: work(db, *args, **kwargs))
+        """Run a transaction in a single step, with the faults that it may have.
+
+        A node of a cluster must have its row in it.
+        """
+        incarnation = None if self.epochs is None else self.epochs.incarnation
+
+        async def enter(db: SqlConnection) -> T:
+            if incarnation is not None and not await db.fetchval(ENTER_AS_NODE, incarnation):
+                raise self._errors.removed("the node was removed")
+            return await work(db, *args, **kwargs)
+
+        return await self._with_faults(work_name(work), enter)
 
     async def _with_faults(
         self, name: str, work: Callable[[SqlConnection], Awaitable[T]], committed: Callable[[], object] = lambda: None
@@ -249,6 +268,12 @@ class LockstepDatabase:
     ) -> T:
         """Run a transaction of one statement in a single step, with the faults of `transact`."""
         return await self.transact(work, *args, **kwargs)
+
+    async def transact_checked(
+        self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a transaction of one statement, which checks by itself that its process may write."""
+        return await self._with_faults(work_name(work), lambda db: work(db, *args, **kwargs))
 
     async def read(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs

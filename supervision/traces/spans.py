@@ -160,6 +160,12 @@ class TracedDatabase:
         with self._call("statement", work):
             return await self._database.transact_alone(work, *args, **kwargs)
 
+    async def transact_checked(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with self._call("statement", work):
+            return await self._database.transact_checked(work, *args, **kwargs)
+
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

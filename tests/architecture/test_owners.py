@@ -23,7 +23,7 @@ OWNERS: Sequence[type[Actor]] = (AccountActor, ListTimeline)
 
 #: The names of the actor in its turns and methods, and the methods that begin its transaction.
 NAMES = {"account", "timeline", "self"}
-WRITES = {"change", "change_alone", "transact", "transact_alone", "transact_in"}
+WRITES = {"change", "change_alone", "transact", "transact_alone", "transact_checked", "transact_in"}
 
 # Where turns are: in this room, and below for the test of the test.
 CODE = ("troupe.actors.", __name__)

@@ -12,7 +12,7 @@ from .imports import MODULES, ROOT
 LIST = Path(__file__).with_name("writers.txt")
 
 #: The methods of a database that begin a transaction.
-TRANSACTIONS = {"transact", "transact_alone", "transact_in"}
+TRANSACTIONS = {"transact", "transact_alone", "transact_checked", "transact_in"}
 
 # The owner's transactions, databases that hand a call on to another database, and the command line.
 OWNERS = {"actors/account.py", "actors/timelines/list.py"}

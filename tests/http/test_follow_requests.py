@@ -17,7 +17,7 @@ __all__ = ["edge"]
 
 PROFILE = "/api/v1/accounts/update_credentials"
 REQUESTS = "/api/v1/follow_requests"
-CALLS = ("transact", "transact_alone", "read")
+CALLS = ("transact", "transact_alone", "transact_checked", "read")
 
 
 @pytest.fixture(params=range(4))

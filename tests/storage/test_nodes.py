@@ -5,12 +5,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import pytest
 import trio
 
 from troupe.storage.engine import nodes
-from troupe.storage.engine.database import Connection, NotOwner
+from troupe.storage.engine.database import Connection, Fenced, NotOwner, Removed
 from troupe.storage.engine.nodes import UNREAD, ClusterRows, Joined, NodeRow, ShardRow, TooManyNodes, connection_name
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 from troupe.storage.engine.shards import SHARDS, Epochs, fair_share, take_all
@@ -323,6 +324,120 @@ async def test_the_connections_of_a_frozen_node_are_ended(pool: ConnectionPool, 
         with trio.fail_after(10):
             await taken.wait()
         assert await other.read(find_process) == process
+
+
+@asynccontextmanager
+async def pool_of(dsn: str, node: Joined) -> AsyncGenerator[ConnectionPool]:
+    """The pool of a node without shards, as after the end of its connections: it has opened new ones."""
+    own = Epochs({})
+    own.incarnation = node.incarnation
+    async with open_pool(dsn, size=2, epochs=own) as pool:
+        yield pool
+
+
+async def written(db: Connection) -> set[str]:
+    return {row["uri"] for row in await db.fetch("SELECT uri FROM tombstones")}
+
+
+@pytest.mark.parametrize("way", ["removal", "join", "leave"])
+async def test_a_transaction_outside_of_shards_commits_before_the_row_of_its_node_is_deleted(
+    pool: ConnectionPool, dsn: str, way: str
+) -> None:
+    """Meanwhile the node beats, and others of its transactions go on."""
+    a, b = await start(pool, "a"), await start(pool, "b")
+    silent, inside, go_on, gone = await row_of(pool, "a"), trio.Event(), trio.Event(), trio.Event()
+    works = {
+        "removal": partial(nodes.remove, silent=silent, name="b", incarnation=b.incarnation),
+        "join": partial(nodes.join, name="a"),
+        "leave": partial(nodes.leave, name="a", incarnation=a.incarnation),
+    }
+
+    async def write_slowly(db: Connection) -> None:
+        await db.execute(WRITE, "acknowledged")
+        inside.set()
+        while not go_on.is_set():
+            await db.execute("SELECT pg_sleep(0.01)")
+
+    async def remove() -> None:
+        await pool.transact(works[way])
+        assert await pool.read(written) == {"acknowledged", "of another one"}
+        gone.set()
+
+    async with pool_of(dsn, a) as own, trio.open_nursery() as nursery:
+        nursery.start_soon(own.transact, write_slowly)
+        await inside.wait()
+        if way != "removal":  # which compares the beat
+            assert await own.transact_checked(nodes.beat, "a", a.incarnation, UNREAD) is not None
+        await own.transact_alone(write, "of another one")
+        nursery.start_soon(remove)
+        await until_found(lambda: pool.read(count_waiting))
+        assert not gone.is_set()
+        go_on.set()
+        with trio.fail_after(10):
+            await gone.wait()
+        with pytest.raises(Removed):
+            await own.transact(write, "too late")
+    assert await pool.read(written) == {"acknowledged", "of another one"}
+
+
+async def write(db: Connection, text: str) -> None:
+    await db.execute(WRITE, text)
+
+
+@pytest.mark.parametrize("call", ["transact", "transact_alone"])
+async def test_a_transaction_that_has_waited_for_the_removal_of_its_node_is_refused(
+    pool: ConnectionPool, dsn: str, call: str
+) -> None:
+    """Then the process can't even read any more, and must end."""
+    a, b = await start(pool, "a"), await start(pool, "b")
+    silent, inside, go_on = await row_of(pool, "a"), trio.Event(), trio.Event()
+
+    async def remove_slowly(db: Connection) -> None:
+        assert await nodes.remove(db, silent, "b", b.incarnation) is not None
+        inside.set()
+        while not go_on.is_set():
+            await db.execute("SELECT pg_sleep(0.01)")
+
+    async def write_too_late(own: ConnectionPool) -> None:
+        with pytest.raises(Removed, match="start it again"):
+            await getattr(own, call)(write, "too late")
+
+    async with pool_of(dsn, a) as own:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(pool.transact, remove_slowly)
+            await inside.wait()
+            nursery.start_soon(write_too_late, own)
+            await until_found(lambda: pool.read(count_waiting))
+            go_on.set()
+        assert own.fenced.is_set()
+        with pytest.raises(Fenced, match="start it again"):
+            await own.read(written)
+    assert await pool.read(written) == set()
+
+
+async def test_only_nodes_of_a_cluster_look_for_their_row(pool: ConnectionPool, dsn: str) -> None:
+    """A server that is alone sends nothing more than its own statements."""
+    joined = await start(pool, "a")
+    found: dict[str, list[str]] = {}
+    for name, incarnation in (("alone", None), ("a", joined.incarnation)):
+        own = Epochs(dict.fromkeys(range(SHARDS), 1))
+        own.incarnation = incarnation
+        async with open_pool(dsn, size=1, epochs=own) as sending:
+            found[name] = await sending.read(note_statements)
+            for call in (sending.transact, sending.transact_alone, sending.transact_checked):
+                await call(write, f"{name} {call.__name__}")
+            await sending.transact_in(7, write, f"{name} in a shard")
+    look = f"BEGIN; SELECT true FROM nodes WHERE incarnation = {joined.incarnation} FOR KEY SHARE"
+    enter = "BEGIN; SELECT enter_shard(7::smallint, 1)"
+    assert found["alone"] == ["BEGIN", WRITE, "COMMIT", WRITE, WRITE, enter, WRITE, "COMMIT"]
+    assert found["a"] == [look, WRITE, "COMMIT", look, WRITE, "COMMIT", WRITE, enter, WRITE, "COMMIT"]
+
+
+async def note_statements(db: Any) -> list[str]:
+    """Return a list to which the statements of this connection are added from now on."""
+    sent: list[str] = []
+    db.add_query_logger(lambda record: sent.append(record.query))
+    return sent
 
 
 async def find_process(db: Connection) -> int:

@@ -66,6 +66,11 @@ class Overtaken:
     ) -> T:
         return await self._pool.transact_alone(work, *args, **kwargs)
 
+    async def transact_checked(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._pool.transact_checked(work, *args, **kwargs)
+
 
 def test_the_public_half_is_read_from_any_way_to_write_a_key() -> None:
     """Without the library for keys, if this server has written it."""

@@ -54,7 +54,7 @@ class Rows:
     async def read(self, work: Any, /, *args: Any) -> Any:
         return await work(None, *args)
 
-    transact = transact_alone = read
+    transact = transact_alone = transact_checked = read
 
 
 async def find_rows(db: object) -> str:

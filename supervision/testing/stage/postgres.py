@@ -24,7 +24,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from ....storage import outbox
 from ....storage.engine.connect import connect
-from ....storage.engine.database import Connection, Doubtful, Entering, Unavailable
+from ....storage.engine.database import Connection, Doubtful, Entering, Removed, Unavailable
 from ....storage.engine.embedded import enter
 from ....storage.engine.shards import moved
 from ....storage.engine.term import upgrade
@@ -35,7 +35,7 @@ from ..run import Run
 
 SECOND = "second"  # the name of the second database
 OVERLAPPING = "overlapping"
-ERRORS = StorageErrors(unavailable=Unavailable, doubtful=Doubtful, moved=moved)
+ERRORS = StorageErrors(unavailable=Unavailable, doubtful=Doubtful, removed=Removed, moved=moved)
 DEADLINE = 60.0  # seconds of real time: a statement that hangs must not hang the test
 
 
@@ -156,6 +156,11 @@ class RememberedLooks:
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         return await self._database.transact_alone(work, *args, **kwargs)
+
+    async def transact_checked(
+        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._database.transact_checked(work, *args, **kwargs)
 
     async def read(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs

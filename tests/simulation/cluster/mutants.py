@@ -35,7 +35,7 @@ def writers_wait_for_a_moment(patch: Patch) -> None:
 
 def epochs_are_not_compared(patch: Patch) -> None:
     async def transact_in(self: LockstepDatabase, shard: int, work: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return await self.transact(work, *args, **kwargs)
+        return await self.transact_checked(work, *args, **kwargs)
 
     patch.setattr(LockstepDatabase, "transact_in", transact_in)
 
@@ -45,13 +45,18 @@ def epochs_are_compared_before_the_transaction(patch: Patch) -> None:
         async def compare(db: Any) -> None:
             await db.fetchval(ENTER, *self.entering(shard))
 
-        await self.transact(compare)
-        return await self.transact(work, *args, **kwargs)
+        await self.transact_checked(compare)
+        return await self.transact_checked(work, *args, **kwargs)
 
     patch.setattr(LockstepDatabase, "transact_in", transact_in)
 
 
 # Single guards
+
+
+def removed_nodes_may_write(patch: Patch) -> None:
+    """A transaction that enters no shard does not look for the row of its node."""
+    patch.setattr(LockstepDatabase, "transact", LockstepDatabase.transact_checked)
 
 
 def acknowledgements_are_not_awaited(patch: Patch) -> None:

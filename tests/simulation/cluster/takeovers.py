@@ -22,7 +22,7 @@ async def change_ones_mind(sim: SimulatedCluster) -> None:
     give_tokens(sim, ada)
     frozen: list[SimulatedNode] = []
     for node in sim.nodes:
-        _freeze_before_a_change(sim, node, frozen)
+        freeze_before(sim, node, "mute", frozen)
     for change in CHANGES:
         await insist(sim, ada, "POST", f"/api/v1/accounts/{bob.id}/{change}", patience=PATIENCE)
         assert bool(sim.database.rows(MUTED, ada.id)) is (change == "mute"), "an acknowledged change is stored"
@@ -32,13 +32,13 @@ async def change_ones_mind(sim: SimulatedCluster) -> None:
     assert not sim.database.rows(MUTED, ada.id), "the last acknowledged change is stored"
 
 
-def _freeze_before_a_change(sim: SimulatedCluster, node: SimulatedNode, frozen: list[SimulatedNode]) -> None:
-    """Freeze the node in front of a transaction for a change, while no other node is frozen."""
+def freeze_before(sim: SimulatedCluster, node: SimulatedNode, change: str, frozen: list[SimulatedNode]) -> None:
+    """Freeze the node in front of most transactions of a change, while no other node is frozen."""
     database: Any = node.database
     reach, label = database._reach, node.place.label
 
     async def reach_or_freeze(name: str) -> None:
-        if name.endswith("mute") and not frozen and sim.run.random.random() < 0.7:
+        if name.endswith(change) and not frozen and sim.run.random.random() < 0.7:
             frozen.append(node)
             sim.run.freeze(label)
             sim.nursery.start_soon(_thaw_later, sim, node, frozen, name=f"end of the freeze of {node.name}")

@@ -24,9 +24,11 @@ from .mutants import (
     epochs_are_not_compared,
     lost_facts_are_not_read_again,
     nodes_always_answer,
+    removed_nodes_may_write,
     writers_do_not_wait,
     writers_wait_for_a_moment,
 )
+from .removals import revoke_tokens
 from .takeovers import change_ones_mind
 
 Mutant = tuple[Callable[[Patch], None], Callable[..., Any], list[tuple[int, str]]]
@@ -40,6 +42,7 @@ MUTANTS: list[Mutant] = [
     (nodes_always_answer, hide_and_read, [(3, "random"), (3, "pct")]),
     (epochs_are_not_compared, change_ones_mind, [(1, "random")]),
     (epochs_are_compared_before_the_transaction, change_ones_mind, [(1, "random")]),
+    (removed_nodes_may_write, revoke_tokens, []),
 ]
 
 
