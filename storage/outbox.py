@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 import orjson
 
@@ -14,6 +14,8 @@ from .engine.sql import Statement
 GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
 # Rows read of a group, in multiples of the rows wanted of it, so that they are of several partitions.
 READ_AHEAD = 10
+#: The end of a claim of a node of a cluster. It is released by the node, or in the transaction that deletes its row.
+NO_END = datetime(9999, 1, 1, tzinfo=UTC)
 
 # Without a time an effect is due at once, also by the clock of another node: the clocks of two nodes differ less than
 # two minutes. Causes are stored as JSON texts: an array of arrays would have to be rectangular.
@@ -93,6 +95,8 @@ RENEW = """
 """
 
 RELEASE_ALL = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE claimed_by IS NOT NULL"
+
+LIMIT_ALL = "UPDATE outbox SET claimed_until = $1 WHERE claimed_until > $1"
 
 # The number of the node is in the id of its relay (`actors/kernel/clock.py`).
 RELEASE_OF = """
@@ -264,6 +268,11 @@ async def release(db: Connection, ids: Collection[int], relay: int, unattempted:
 async def release_all(db: Connection) -> None:
     """End all claims: their relays have died."""
     await db.execute(RELEASE_ALL)
+
+
+async def limit_all(db: Connection, until: datetime) -> None:
+    """Let all claims end at a time, or before. Those of nodes of a cluster have no end."""
+    await db.execute(LIMIT_ALL, until)
 
 
 async def release_of(db: Connection, number: int, before_id: int) -> None:

@@ -54,6 +54,7 @@ import random
 import resource
 import secrets
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -73,6 +74,7 @@ from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog, facts_of_turn, running_turn
 from ..actors.media.processor import MediaProcessor
 from ..actors.memory.push_key import PushKey, UnusablePushKey
+from ..actors.outbox.relay import LEASE
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
@@ -325,7 +327,9 @@ class Troupe:
         nodes have claims too.
         """
         await self._push_key.load(database)
-        if not (self.database.predecessor or self.database.has_joined):
+        if self.database.predecessor:
+            await database.transact(outbox.limit_all, self.http_context.clock.now() + timedelta(seconds=LEASE))
+        elif not self.database.has_joined:
             await database.transact(outbox.release_all)
 
     async def _require_domain(self, db: Connection) -> None:

@@ -80,6 +80,8 @@ class OtherNodes:
 
     # Others -----------------------------------------------------------------------------------------------------------
 
+    is_alone = False
+
     @property
     def is_complete(self) -> bool:
         now = trio.current_time()

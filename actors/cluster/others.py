@@ -19,6 +19,11 @@ class Others(Protocol):
     """The other nodes of the cluster, and the place of this node among them."""
 
     @property
+    def is_alone(self) -> bool:
+        """True for a server that is no node of a cluster, and never becomes one."""
+        ...
+
+    @property
     def is_complete(self) -> bool:
         """True if this node has received all facts of the other nodes up to a moment ago, and may answer from memory.
 
@@ -60,8 +65,7 @@ class Others(Protocol):
 class Alone:
     """The place of a server that is the only node: it owns all shards, and there is no other node to hear from."""
 
-    is_complete = True
-    is_leader = True
+    is_alone = is_complete = is_leader = True
 
     def owns(self, shard: int) -> bool:
         return True

@@ -58,6 +58,10 @@ class Ids:
             raise ValueError(f"node must be 0 to {NODES - 1}, not {node}")
         self._node = node
 
+    def is_own(self, id: int) -> bool:
+        """True if an id has the node number with which ids are made now."""
+        return (id >> SEQUENCE_BITS) & (NODES - 1) == self._node
+
     def witness(self, id: int) -> None:
         """Make only ids above `id` from now on. `id` may come from another process, whose clock is ahead.
 

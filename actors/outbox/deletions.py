@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import trio
@@ -30,7 +31,7 @@ class Deletions:
     `run` is a task of its own, so that a cancelled worker cancels no statement.
     """
 
-    def __init__(self, database: Database, relay_id: int) -> None:
+    def __init__(self, database: Database, relay_id: Callable[[], int]) -> None:
         self._database = database
         self._relay_id = relay_id
         self._next: dict[DeleteDone, DeletionBatch] = {}
@@ -64,7 +65,7 @@ class Deletions:
     async def _try(self, delete: DeleteDone, ids: list[int]) -> None:
         for left in range(TRIES - 1, -1, -1):
             try:
-                await self._database.transact_alone(delete, ids, self._relay_id)
+                await self._database.transact_alone(delete, ids, self._relay_id())
                 return
             except (Unavailable, Doubtful):
                 if not left:

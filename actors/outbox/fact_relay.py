@@ -67,8 +67,8 @@ class FactRelay(Relay[EffectContext]):
             context.ids,
             record,
             context.runtime.trail,
+            others=context.facts.others,
         )
-        self._others = context.facts.others
         self._statuses = context.facts.statuses
         self._broadcast = context.facts.broadcast
         self._publications = publications

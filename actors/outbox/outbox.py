@@ -41,6 +41,7 @@ class Outbox:
     ) -> None:
         context = EffectContext(database, clock, ids, runtime, facts, self, folder)
         self._database = database
+        self._others = facts.others
         self._clock = clock
         self._ids = ids
         self._record = record
@@ -52,8 +53,9 @@ class Outbox:
     def add(self, queue_with_context: AnyQueueWithContext) -> None:
         """Add a queue, with the context of its effects. Called before the relays are run."""
         self._relays[queue_with_context.queue] = Relay(
-            queue_with_context, self._database, self._clock, self._ids, self._record, self._trail, self.trace
-        )
+            queue_with_context, self._database, self._clock, self._ids, self._record, self._trail, self.trace,
+            self._others,
+        )  # fmt: skip
 
     def executes(self, queue: AnyQueue) -> bool:
         """True if this server executes the effects of a queue. Effects of other queues must not be promised."""

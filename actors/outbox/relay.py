@@ -1,8 +1,16 @@
 """The relay of one queue of the outbox: claims rows, executes them in worker tasks, retries failed effects.
 
-A claim is a short transaction (`FOR UPDATE SKIP LOCKED`) that gives rows to one relay for `LEASE` seconds, so that no
-two relays execute one row at the same time. A working relay renews its claims; the rows of a dead relay are free again
-when the lease ends. A worker that could not renew its claims stops before that.
+A claim is a short transaction (`FOR UPDATE SKIP LOCKED`) that gives rows to one relay, so that no two relays execute
+one row at the same time. A relay that works renews its claims. A worker whose claims could not be renewed stops.
+
+The claims of a server that is alone end after `LEASE` seconds. So the rows of a relay that died are free again, and
+those of the server from which another one has taken over.
+
+The claims of a node of a cluster have no end, because the clocks of nodes may differ: no node takes the rows of another
+node that lives. The transaction that removes a dead node releases its claims. A node that lives gives its rows back by
+itself: a try ends after `LONGEST_TRY` seconds and is retried by any node, the rows of a worker that has stopped are
+released in the next round, and the statements of a round have deadlines. A node whose whole loop hangs does not beat,
+and is removed.
 
 A worker is a task that executes a few claimed effects one after the other. The queue defines the number of workers, and
 the number that a group may take (`effects/registry.py`). Effects of a partition never overtake each other: an
@@ -15,7 +23,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property, partial
+from functools import partial
 from itertools import cycle
 from time import perf_counter
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -25,6 +33,7 @@ import trio
 from ...storage import outbox
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ...storage.outbox import DueEffect
+from ..cluster.others import Alone, Others
 from ..effects.registry import (
     KINDS,
     AnyQueue,
@@ -44,7 +53,10 @@ from ..promises import Effect
 from .deletions import Deletions
 
 LEASE = 30.0  # seconds until the claims of a relay that died are free
-MARGIN = 5.0  # seconds by which the clocks of two servers may differ
+MARGIN = 5.0  # seconds by which the clocks of a server and its successor may differ
+# Seconds of a try. Effects for other servers take minutes at most; a deletion of a big account, or its move, goes on
+# with the rows that are left.
+LONGEST_TRY = 3600.0
 RENEW_EVERY = 10.0  # seconds: one renewal may fail before the lease, less the margin, is over
 DROP_EVERY = 3600.0  # seconds between two looks for old rows of a queue that this server does not execute
 DROPPED_AT_ONCE = 500  # rows in a transaction
@@ -52,6 +64,8 @@ DROPPED_AT_ONCE = 500  # rows in a transaction
 # time (mails, refreshes of accounts) looks for rows at most four times a second. A shorter pause would cost an idle
 # server a look for each commit.
 GATHER = 0.25
+
+ALONE = Alone()
 
 C_co = TypeVar("C_co", covariant=True)
 
@@ -89,10 +103,12 @@ class Relay(Generic[C_co]):
         record: Record,
         trail: RequestTrail | None = None,
         trace: TraceEffect | None = None,
+        others: Others = ALONE,
     ) -> None:
         self.queue = queue_with_context.queue
         self._trail = trail or RequestTrail()
         self._trace = trace  # called for effects of traced requests
+        self._others = others
         self.done = 0  # executed effects
         self.results = Counter[tuple[str, Result]]()  # of tries, by the kind of the effect
         self._context = queue_with_context.context
@@ -100,6 +116,7 @@ class Relay(Generic[C_co]):
         self._clock = clock
         self._record = record
         self._ids = ids
+        self._own_id: int | None = None
         self._after = ""  # the group after which to look for rows; empty: from the first group
         self._workers: set[RelayWorker] = set()
         self._unclaimed: list[int] = []  # ids of claimed rows to be released
@@ -108,17 +125,18 @@ class Relay(Generic[C_co]):
         self._woken = trio.Event()
         self._look_at = 0.0  # when to look for rows, unless woken before
         self._gathering = trio.CancelScope()  # the pause after a round
+        self._deletions = Deletions(database, lambda: self._id)
         self._is_behind = False  # True if there are probably more rows than the workers could claim
 
-    # Drawn at the first use: a node of a cluster gets the number for its ids when it joins.
-    @cached_property
+    @property
     def _id(self) -> int:
-        """The name of this relay in the rows that it has claimed."""
-        return self._ids.next()
+        """The name of this relay in the rows that it has claimed, with the number of the node.
 
-    @cached_property
-    def _deletions(self) -> Deletions:
-        return Deletions(self._database, self._id)
+        A node of a cluster gets its number when it joins. If it joins again, its earlier claims are released.
+        """
+        if self._own_id is None or not self._ids.is_own(self._own_id):
+            self._own_id = self._ids.next()
+        return self._own_id
 
     def wake(self) -> None:
         """Look for rows at once: some were committed, or a crash has left some."""
@@ -235,9 +253,7 @@ class Relay(Generic[C_co]):
         # Counted from before the statement, which may take long: a worker must end before its claims do.
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
-            claimed = await self._database.transact_alone(
-                outbox.claim, ids, self._id, now, now + timedelta(seconds=LEASE)
-            )
+            claimed = await self._database.transact_alone(outbox.claim, ids, self._id, now, self._claims_end(now))
         except Doubtful:
             self._unclaimed += ids  # they may be claimed
             self._unattempted |= unattempted
@@ -253,6 +269,10 @@ class Relay(Generic[C_co]):
         self._unclaimed += claimed
         self._unattempted |= claimed & unattempted
 
+    def _claims_end(self, now: datetime) -> datetime:
+        """Return the end of claims that are made or renewed now."""
+        return now + timedelta(seconds=LEASE) if self._others.is_alone else outbox.NO_END
+
     async def _renew(self) -> None:
         """Renew the claims of running workers repeatedly. A worker that has lost claims ends at its deadline."""
         while True:
@@ -265,7 +285,7 @@ class Relay(Generic[C_co]):
             try:
                 held = await self._database.transact_alone(
                     outbox.renew, [id for worker in workers for id in worker.pending], self._id, now,
-                    now + timedelta(seconds=LEASE),
+                    self._claims_end(now),
                 )  # fmt: skip
             except (Unavailable, Doubtful) as error:
                 self._trouble = error
@@ -309,7 +329,7 @@ class Relay(Generic[C_co]):
             effect = kind.payload.of_row(due.payload)
             if patient:
                 await self._prepare(effect)
-            await self._finish(due, await self._execute(kind, effect, due))
+            await self._finish(due, await self._execute_in_time(kind, effect, due))
         except (Unavailable, Doubtful):
             raise
         except Exception as error:
@@ -327,6 +347,11 @@ class Relay(Generic[C_co]):
         self._trail.note(
             ("effect", began, perf_counter(), due.kind, due.group, None, due.request_id or "-", due.causes, outcome)
         )
+
+    async def _execute_in_time(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
+        with trio.move_on_after(LONGEST_TRY):
+            return await self._execute(kind, effect, due)
+        raise TimeoutError(f"not done after {LONGEST_TRY:g} s")
 
     async def _execute(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
         attempt = Attempt(due.id, due.attempts + 1, due.created_at, origin_of(due))

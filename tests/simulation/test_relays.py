@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.cluster.others import Alone, Others
 from troupe.actors.effects import registry
 from troupe.actors.effects.files import files_unused
 from troupe.actors.effects.mail import MAIL, mail
@@ -30,7 +31,7 @@ from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox.outbox import new_effect
-from troupe.actors.outbox.relay import GATHER, LEASE, Relay, assign_to_workers, in_order
+from troupe.actors.outbox.relay import ALONE, GATHER, LEASE, LONGEST_TRY, Relay, assign_to_workers, in_order
 from troupe.actors.promises import Effect, Promise
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
@@ -107,6 +108,12 @@ def visits() -> Iterator[None]:
     del registry.KINDS["knock"], registry.NAMES[Knock]
 
 
+class OtherNodes(Alone):
+    """The place of a node of a cluster."""
+
+    is_alone = False
+
+
 class World:
     """Relays of the queue over one database, as those of two servers would be."""
 
@@ -122,9 +129,10 @@ class World:
         rows = [new_effect(self.ids.next(), promise, Origin("test")) for promise in promises]
         self.run.database.arrange(outbox.insert_many, rows, self.run.clock.now())
 
-    async def start(self, visitor: Visitor) -> trio.CancelScope:
+    async def start(self, visitor: Visitor, others: Others = ALONE) -> trio.CancelScope:
         """Start a relay; cancel the scope, and it has died."""
-        relay = Relay(QueueWithContext(VISITS, visitor), self.run.database, self.run.clock, self.ids, self._record)
+        queue, run = QueueWithContext(VISITS, visitor), self.run
+        relay = Relay(queue, run.database, run.clock, self.ids, self._record, others=others)
         self.relays.append(relay)
         life = trio.CancelScope()
 
@@ -202,6 +210,63 @@ async def test_two_relays_never_carry_out_one_partition_at_the_same_time(world: 
             assert came == sorted(came), "retries keep the order of a partition"
     run.sometimes(failed.total() > 0, "something was tried again")
     run.sometimes(len(visitor.done) > len(knocks), "something was done twice, after a fault")
+
+
+@scenario(seeds=3)
+async def test_the_claim_of_a_node_of_a_cluster_ends_by_no_clock(world: World) -> None:
+    """It is released when the node is removed."""
+    rung = trio.Event()
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        rung.set()
+        await trio.sleep_forever()
+
+    world.promise(Knock("a", 1, 1))
+    first = await world.start(Visitor(ring), OtherNodes())
+    await rung.wait()
+    other = Visitor(at_once)
+    await world.start(other, OtherNodes())
+    await trio.sleep(10 * LEASE)
+    first.cancel()
+    await trio.sleep(10 * LEASE)
+    assert world.left() == 1
+    world.run.database.arrange(outbox.release_of, 0, world.ids.next())
+    await world.empty(2 * VISITS.look_every)
+    assert other.done == [Knock("a", 1, 1)]
+
+
+@scenario(seeds=3)
+async def test_a_try_that_does_not_end_is_ended_and_retried(world: World) -> None:
+    tried: list[float] = []
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        tried.append(trio.current_time())
+        if attempt.number == 1:
+            await trio.sleep_forever()
+
+    world.promise(Knock("a", 1, 1))
+    await world.start(Visitor(ring))
+    await world.empty(LONGEST_TRY + 10)
+    first, second = tried
+    assert LONGEST_TRY <= second - first < LONGEST_TRY + 10
+    assert [facts["error"] for _, facts in world.log] == ["TimeoutError: not done after 3600 s"]
+
+
+@scenario(seeds=1)
+async def test_a_relay_claims_by_the_number_that_its_node_has_now(world: World) -> None:
+    """A node that joins again has another one, by which its claims are released."""
+
+    async def ring(knock: Knock, attempt: Attempt) -> None:
+        await trio.sleep_forever()
+
+    await world.start(Visitor(ring), OtherNodes())
+    for number in (0, 5):
+        world.ids.use(number)
+        world.promise(Knock("a", number, number))
+        world.relays[0].wake()
+        await trio.sleep(1)
+    claims = world.run.database.rows("SELECT claimed_by >> 10 & 63 AS number FROM outbox ORDER BY id")
+    assert [claim["number"] for claim in claims] == [0, 5]
 
 
 def test_what_follows_an_effect_that_was_not_claimed_waits_with_it() -> None:

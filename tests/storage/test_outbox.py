@@ -147,6 +147,20 @@ def test_the_claims_of_a_dead_node_end_and_those_of_living_nodes_stay(stage: Sta
     assert {effect.tried for effect in effects_due(stage)} == {True}
 
 
+def test_claims_without_an_end_end_soon_after_a_takeover(stage: Stage) -> None:
+    """A server that is alone has taken the database from a cluster, of which a node may still work."""
+    node, alone, free = (NewEffect(new_id(), QUEUE, "push", key, {}) for key in "abc")
+    stage(outbox.insert_many, [node, alone, free], stage.now)
+    stage(outbox.claim, [node.id], RELAY, stage.now, outbox.NO_END)
+    assert claim(stage, OTHER, alone.id, seconds=10) == {alone.id}
+    assert due(stage) == [free.id]
+    stage(outbox.limit_all, stage.now + timedelta(seconds=30))
+    stage.later(10)
+    assert due(stage) == [alone.id, free.id]
+    stage.later(20)
+    assert due(stage) == [node.id, alone.id, free.id]
+
+
 def test_a_relay_finds_the_effects_of_its_shards(stage: Stage) -> None:
     new = [NewEffect(new_id(), QUEUE, "push", f"account/{shard}", {}, shard=shard) for shard in (0, 1, 2, None)]
     stage(outbox.insert_many, new, stage.now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import trio
 from troupe.actors.cluster.bundles import Acknowledgements
 from troupe.actors.cluster.cluster import OtherNodes
 from troupe.actors.facts.fact import Facts
+from troupe.actors.outbox.relay import LEASE, Relay
 from troupe.supervision.testing.lockstep import ENTER, LockstepDatabase
 
 Patch = pytest.MonkeyPatch
@@ -57,6 +59,15 @@ def epochs_are_compared_before_the_transaction(patch: Patch) -> None:
 def removed_nodes_may_write(patch: Patch) -> None:
     """A transaction that enters no shard does not look for the row of its node."""
     patch.setattr(LockstepDatabase, "transact", LockstepDatabase.transact_checked)
+
+
+def claims_end_by_clocks(patch: Patch) -> None:
+    """A claim of a living node ends by the clock of another node, as that of a server that is alone."""
+
+    def claims_end(self: Relay[object], now: datetime) -> datetime:
+        return now + timedelta(seconds=LEASE)
+
+    patch.setattr(Relay, "_claims_end", claims_end)
 
 
 def acknowledgements_are_not_awaited(patch: Patch) -> None:

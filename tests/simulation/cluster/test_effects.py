@@ -17,7 +17,6 @@ from troupe.actors.commands.polls import Vote
 from troupe.actors.commands.scheduled_statuses import ScheduleStatus
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.deliveries.sender import DeliveryReply
-from troupe.actors.outbox.relay import MARGIN
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage import push_subscriptions
 from troupe.storage.push_subscriptions import NewPushSubscription
@@ -26,7 +25,6 @@ from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person
-from troupe.supervision.testing.stage import cluster as world
 from troupe.supervision.testing.stage.cluster import Blow, SimulatedCluster, cluster
 
 from ..foreign import Foreigner
@@ -45,12 +43,6 @@ AHEAD = timedelta(seconds=20)
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduled_statuses, "SOONEST", SOONEST)
-
-
-@pytest.fixture
-def close_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clocks differ by less than the margin of claims, which have a time in their rows."""
-    monkeypatch.setattr(world, "OFFSETS", (0.0, MARGIN / 2, -MARGIN / 2))
 
 
 def subscribe(sim: SimulatedCluster, person: Person) -> None:
@@ -123,9 +115,7 @@ async def test_mails_pushes_and_deliveries_arrive_whichever_node_dies(sim: Simul
 
 
 @simulation(seeds=2, world=with_queues)
-async def test_mails_pushes_and_deliveries_arrive_once_while_nodes_come_and_go(
-    sim: SimulatedCluster, close_clocks: None
-) -> None:
+async def test_mails_pushes_and_deliveries_arrive_once_while_nodes_come_and_go(sim: SimulatedCluster) -> None:
     """The claims of a living node stay, although other servers are slow and other nodes end."""
     ada, bob = await sim.people("ada", "bob")
     audience = Audience(sim, ada, bob)
@@ -147,7 +137,7 @@ async def test_mails_pushes_and_deliveries_arrive_once_while_nodes_come_and_go(
 
 
 @simulation(seeds=1, faults=2, world=with_queues)
-async def test_the_claims_of_a_dead_node_are_free_at_once(sim: SimulatedCluster, close_clocks: None) -> None:
+async def test_the_claims_of_a_dead_node_are_free_at_once(sim: SimulatedCluster) -> None:
     ada, bob = await sim.people("ada", "bob")
     audience = Audience(sim, ada, bob)
     at_work: list[str] = []
@@ -175,7 +165,7 @@ async def test_the_claims_of_a_dead_node_are_free_at_once(sim: SimulatedCluster,
 
 
 @simulation(seeds=1, faults=4, world=with_queues)
-async def test_reminders_and_scheduled_statuses_happen_once(sim: SimulatedCluster, close_clocks: None) -> None:
+async def test_reminders_and_scheduled_statuses_happen_once(sim: SimulatedCluster) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     bob.has_followed(ada)
     stream = await bob.stream()
