@@ -11,6 +11,7 @@ A node may answer from memory only while it knows that it has received all facts
     membership.py  the rows of the nodes: which are members, which own the shards, and which are dead
     cluster.py     a node from its start to its end: it joins, polls its peers, takes datagrams, and is complete or not;
                    with the port to a transport of datagrams
+    lease_clock.py the clock of leases
     peers.py       the state of another node: what of it was applied here, and until when no fact can be missing
     bundles.py     facts for the other nodes, their acknowledgements, and polls, which find lost bundles
     commands.py    commands for the owners of accounts, and their answers

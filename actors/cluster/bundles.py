@@ -20,6 +20,7 @@ from ..broadcast.publications import Publications
 from ..kernel import Origin, Record
 from ..kernel.codec import Codec
 from ..kernel.errors import describe
+from .lease_clock import LeaseClock
 from .peers import Peer
 from .wire import Acknowledgement, Body, Bundle, PeerPoll, PollAnswer, Sent
 
@@ -47,8 +48,9 @@ class Acknowledgements(Awaitable[None]):
     A turn that fails after it has sent the bundle does not wait.
     """
 
-    def __init__(self, until: dict[Peer, float]) -> None:
+    def __init__(self, until: dict[Peer, float], now: LeaseClock) -> None:
         self._until = until
+        self._now = now
         self._changed = trio.Event()
 
     def acknowledge(self, peer: Peer) -> None:
@@ -62,9 +64,9 @@ class Acknowledgements(Awaitable[None]):
         return self._end().__await__()
 
     async def _end(self) -> None:
-        while late := [until for until in self._until.values() if until > trio.current_time()]:
+        while not self.is_over(now := self._now()):
             self._changed = trio.Event()
-            with trio.move_on_at(max(late)):
+            with trio.move_on_after(max(self._until.values()) - now):
                 await self._changed.wait()
 
 
@@ -73,7 +75,7 @@ class Bundles:
 
     def __init__(
         self, database: Database, codec: Codec, memory: Memory, publications: Publications, send: SendBody,
-        peers: Callable[[], Iterable[Peer]], notice: Callable[[], None], record: Record,
+        peers: Callable[[], Iterable[Peer]], notice: Callable[[], None], record: Record, now: LeaseClock,
     ) -> None:  # fmt: skip
         self.sent = 0  # the number of the last bundle
         self.forgetting = 0  # times that everything is being read again
@@ -85,6 +87,7 @@ class Bundles:
         self._peers = peers
         self._notice = notice  # called when `forgetting` changes
         self._record = record
+        self._now = now
         self._waiting: dict[int, Acknowledgements] = {}
         self._lost: list[Peer] = []  # removed nodes that may still answer from memory for a moment
 
@@ -92,7 +95,7 @@ class Bundles:
 
     def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
         """Send the facts of a commit to all peers. Return the wait for their acknowledgements."""
-        now = trio.current_time()
+        now = self._now()
         peers = list(self._peers())
         self._lost = [peer for peer in self._lost if peer.may_answer_until > now]
         self._forget_waits(now)
@@ -102,7 +105,7 @@ class Bundles:
         encoded = [self._codec.encode(fact) for fact in facts]
         bundle = Bundle(self.sent, encoded, Sent.by(origin), self._publications.current, self._publications.progress())
         waiting = self._waiting[bundle.number] = Acknowledgements(
-            {peer: peer.may_answer_until for peer in (*peers, *self._lost)}
+            {peer: peer.may_answer_until for peer in (*peers, *self._lost)}, self._now
         )
         for peer in peers:
             self._send(peer, bundle)
@@ -199,11 +202,11 @@ class Bundles:
     # Polls ------------------------------------------------------------------------------------------------------------
 
     def poll(self, peer: Peer) -> None:
-        self._send(peer, PeerPoll(trio.current_time()))
+        self._send(peer, PeerPoll(self._now()))
 
     def answer_poll(self, peer: Peer, poll: PeerPoll) -> None:
         """Tell a node the number of the last bundle that was sent to it. It is required once it may change rows."""
-        now = trio.current_time()
+        now = self._now()
         if peer.complete_until > now:
             peer.is_required = True
         peer.answered_at = now
@@ -216,7 +219,7 @@ class Bundles:
             return False
         # The bundles before the first answer were sent before this node was known.
         is_first, peer.is_met = not peer.is_met, True
-        lost = peer.hears(answer.at, answer.last, trio.current_time())
+        lost = peer.hears(answer.at, answer.last, self._now())
         peer.is_skipping = lost or (is_first and answer.last > peer.through)
         if peer.through >= answer.last:  # else this node has not shown everything that the other node has logged
             self._publications.hear(peer.process, answer.progress)

@@ -19,6 +19,7 @@ from ..kernel import Ids, Origin, Record, Runtime
 from ..kernel.codec import Codec, Unreadable
 from .bundles import Bundles, Memory
 from .commands import Commands
+from .lease_clock import LeaseClock, lease_time
 from .membership import Member, Membership
 from .peers import Peer
 from .wire import (
@@ -54,7 +55,7 @@ class OtherNodes:
 
     def __init__(
         self, membership: Membership, transport: Transport, database: Database, runtime: Runtime, codec: Codec,
-        memory: Memory, publications: Publications, ids: Ids, record: Record,
+        memory: Memory, publications: Publications, ids: Ids, record: Record, now: LeaseClock = lease_time,
         on_joined: Callable[[Member], None] = lambda member: None,
     ) -> None:  # fmt: skip
         self._on_joined = on_joined
@@ -62,6 +63,7 @@ class OtherNodes:
         self._transport = transport
         self._ids = ids
         self._record = record
+        self._now = now
         self._publications = publications
         self._peers: dict[str, Peer] = {}
         self._incarnation = 0  # until it has joined
@@ -71,7 +73,7 @@ class OtherNodes:
         self._nursery: trio.Nursery | None = None
         self._heard = trio.Event()  # set when a poll is answered, or a member has left
         self.bundles = Bundles(
-            database, codec, memory, publications, self._send, self._peers.values, self._hear, record
+            database, codec, memory, publications, self._send, self._peers.values, self._hear, record, now
         )
         self.commands = Commands(runtime, codec, self, self._send, self._peers.get)
         self._runtime = runtime
@@ -84,7 +86,7 @@ class OtherNodes:
 
     @property
     def is_complete(self) -> bool:
-        now = trio.current_time()
+        now = self._now()
         return (
             self._has_joined
             and self._membership.is_current  # nodes that have joined after its removal send it no facts
@@ -160,7 +162,7 @@ class OtherNodes:
     @property
     def _is_admitted(self) -> bool:
         """True if this node and all others hear from each other."""
-        now = trio.current_time()
+        now = self._now()
         return not self.bundles.forgetting and all(
             peer.admits and peer.complete_until > now for peer in self._peers.values()
         )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 from typing import TypeVar
 
 import trio
@@ -23,6 +24,7 @@ from ...storage.engine import nodes
 from ...storage.engine.database import Connection, Database, Doubtful, Removed, Unavailable, lone_exception
 from ...storage.engine.nodes import UNREAD, ClusterRows, Joined, NodeRow, ShardRow
 from ...storage.engine.shards import SHARDS, Epochs, fair_share
+from .lease_clock import LeaseClock, lease_time
 from .peers import DRIFT
 
 T = TypeVar("T")
@@ -72,11 +74,12 @@ OnTaken = Callable[[Collection[int]], object]
 class Membership:
     """The nodes of the cluster and the owners of all shards, as this node has last read them."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, now: LeaseClock = lease_time) -> None:
         self.own = Epochs({})
         self.members: Mapping[str, Member] = {}  # the living nodes, without this node
         self._database = database
         self._name = name
+        self._now = now
         self._member: Member | None = None
         self._rows: Mapping[str, NodeRow] = {}  # of all nodes
         self._gone: set[int] = set()  # incarnations that have left
@@ -88,9 +91,9 @@ class Membership:
         self._reading = trio.Lock()  # so that no older rows are applied after newer rows
         self._begun = 0  # the number of the last read of rows
         self._done = 0  # the number of the last read that was answered
-        self._last_beat = -LATE  # on the clock of this node, when it was sent
+        self._last_beat = -inf  # when it was sent
         self._changed = trio.Event()
-        self._may_take_at = 0.0  # on the clock of this node
+        self._may_take_at = -inf
         self._leaving = False
         self._left = trio.Event()
 
@@ -116,7 +119,7 @@ class Membership:
     @property
     def is_current(self) -> bool:
         """True if this node is in the cluster: it has beaten so lately that no other node can have removed it yet."""
-        return not self._leaving and trio.current_time() - self._last_beat < LEASE * (1 - DRIFT)
+        return not self._leaving and self._now() - self._last_beat < LEASE * (1 - DRIFT)
 
     def observe(self, on_change: OnChange) -> None:
         """Call a function with the nodes that have joined and left, whenever `members` has changed."""
@@ -139,7 +142,7 @@ class Membership:
             await self._insist(lambda: self._database.read(nodes.end_connections, self._name, before.incarnation))
         joined = await self._insist(lambda: self._database.transact(self._join))
         if joined.replaced is not None:  # that process may answer from memory until its last beat is too old
-            self._may_take_at = trio.current_time() + LEASE
+            self._may_take_at = self._now() + LEASE
         self._member = Member(self._name, joined.incarnation, joined.number)
         self.own.incarnation = joined.incarnation
         await self._insist(self._beat)
@@ -147,7 +150,7 @@ class Membership:
 
     async def take_share(self) -> None:
         """Take the fair share of the shards, once all other nodes are heard. Until then this node takes none."""
-        await trio.sleep_until(self._may_take_at)
+        await trio.sleep(max(self._may_take_at - self._now(), 0.0))
         await self._insist(self._take)
         await self._insist(self.refresh)
 
@@ -198,7 +201,7 @@ class Membership:
 
     async def _beat(self) -> None:
         async with self._reading:
-            sent = trio.current_time()
+            sent = self._now()
             rows = await self._apply(self._database.transact_checked(nodes.beat, *self._own, self._version))
             self._watch(rows, sent)
             self._last_beat = sent
@@ -206,7 +209,7 @@ class Membership:
     def _watch(self, rows: ClusterRows, sent: float) -> None:
         """Note the beats of the other nodes. A read was sent at `sent`, and its rows are not older."""
         seen = {} if sent - self._last_beat > LATE else self._beats
-        now = trio.current_time()
+        now = self._now()
         self._beats = {}
         for row in rows.nodes:
             before = seen.get(row.incarnation)

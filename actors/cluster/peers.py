@@ -22,7 +22,7 @@ LATE = 0.5
 
 @dataclass(eq=False)
 class Peer:
-    """Another node whose row was read, by the incarnation of its process. Times are on Trio's clock."""
+    """Another node whose row was read, by the incarnation of its process. Times are on the clock of leases."""
 
     name: str
     incarnation: int

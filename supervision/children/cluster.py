@@ -28,7 +28,8 @@ class ClusterNode:
 
         self._bus = NatsTransport(bus, settings.node, settings.local_domain, record)
         self.others = OtherNodes(
-            membership, self._bus, database, runtime, CODEC, facts, publications, ids, record, self._name_connections
+            membership, self._bus, database, runtime, CODEC, facts, publications, ids, record,
+            on_joined=self._name_connections,
         )  # fmt: skip
         self._bus.receive = self.others.receive
         runtime.owners = self.others.commands

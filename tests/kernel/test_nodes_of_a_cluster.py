@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import trio
 
 from troupe.actors.broadcast.publications import UNKNOWN, Publications
 from troupe.actors.cluster.cluster import OtherNodes
+from troupe.actors.cluster.lease_clock import lease_time
 from troupe.actors.cluster.membership import Member, Membership
 from troupe.actors.cluster.peers import DRIFT, LATE, VALID
 from troupe.actors.cluster.wire import (
@@ -109,6 +111,7 @@ class World:
     def __init__(self, nursery: trio.Nursery) -> None:
         self.sent: list[tuple[str, NodeDatagram]] = []
         self.records: list[str] = []
+        self.suspended = 0.0  # seconds for which the machine was suspended, and Trio's clock stood still
         self.memory = Memory()
         self.membership = FakeMembership()
         self.ids = Ids(SystemClock(), 1)
@@ -116,7 +119,11 @@ class World:
         self.cluster = OtherNodes(
             cast("Membership", self.membership), self, cast("Database", FakeDatabase()), self.runtime, CODEC,
             self.memory, Publications(self.ids), self.ids, self._record,
+            self.lease_time,
         )  # fmt: skip
+
+    def lease_time(self) -> float:
+        return trio.current_time() + self.suspended
 
     def send(self, node: str, datagram: bytes) -> None:
         self.sent.append((node, decode(datagram)))
@@ -170,7 +177,7 @@ async def meet(world: World) -> None:
     """Let the node and `two` know each other, later than at the beginning of Trio's clock."""
     await trio.sleep(10)
     world.join()
-    world.take_poll_answer(trio.current_time(), 0)
+    world.take_poll_answer(world.lease_time(), 0)
     world.take(PeerPoll(0.0))
     await settle()
     assert world.cluster.is_complete
@@ -295,7 +302,7 @@ async def test_a_node_that_joins_late_counts_no_bundles_one_by_one(world: World)
     """The other node has sent 10**15 bundles: a list or a loop of their numbers would never end."""
     world.join()
     for _ in range(3):
-        world.take_poll_answer(trio.current_time(), 10**15)
+        world.take_poll_answer(world.lease_time(), 10**15)
         await settle()
     assert world.acknowledged == [10**15]
     world.take_bundle(10**15 + 1)
@@ -334,7 +341,7 @@ async def test_a_lost_bundle_ends_completeness_and_then_everything_is_read_again
     began = trio.current_time()
     world.take_bundle(2)
     while not world.memory.forgotten:
-        world.take_poll_answer(trio.current_time(), 2)
+        world.take_poll_answer(world.lease_time(), 2)
         await trio.sleep(0.1)
         assert trio.current_time() < began + 2
     assert trio.current_time() - began > LATE
@@ -347,11 +354,11 @@ async def test_a_lost_bundle_ends_completeness_and_then_everything_is_read_again
 
 async def test_a_bundle_that_is_only_late_is_applied(world: World) -> None:
     await meet(world)
-    world.take_poll_answer(trio.current_time(), 1)
+    world.take_poll_answer(world.lease_time(), 1)
     await trio.sleep(LATE / 2)
     world.take_bundle(1)
     await settle()
-    world.take_poll_answer(trio.current_time(), 1)
+    world.take_poll_answer(world.lease_time(), 1)
     await settle()
     assert (world.memory.forgotten, world.texts) == (0, ["1"])
     assert world.cluster.is_complete
@@ -361,10 +368,37 @@ async def test_an_answer_is_valid_from_when_the_question_was_sent(world: World) 
     await meet(world)
     await trio.sleep(VALID)
     assert not world.cluster.is_complete
-    world.take_poll_answer(trio.current_time() - VALID * 0.9, 0)
+    world.take_poll_answer(world.lease_time() - VALID * 0.9, 0)
     assert world.cluster.is_complete
     await trio.sleep(VALID * 0.11)
     assert not world.cluster.is_complete, "the answer was on its way for most of its time"
+
+
+async def test_a_machine_that_wakes_answers_nothing_from_what_it_knew_before(world: World) -> None:
+    """Its leases have ended, also for answers to polls that were sent before."""
+    await meet(world)
+    asked = world.lease_time()
+    world.suspended += 3600
+    assert not world.cluster.is_complete
+    world.take_poll_answer(asked, 0)
+    assert not world.cluster.is_complete
+    world.take_poll_answer(world.lease_time(), 0)
+    assert world.cluster.is_complete
+
+
+async def test_a_writer_that_wakes_waits_no_longer_for_nodes_whose_leases_have_ended(world: World) -> None:
+    await meet(world)
+    world.cluster.send([Work("anything")], NOWHERE)
+    world.suspended += 3600
+    waiting = world.cluster.send([Work("anything")], NOWHERE)
+    assert waiting is not None
+    began = trio.current_time()
+    assert await ended(waiting) == began
+
+
+def test_leases_count_the_time_of_a_suspended_machine() -> None:
+    """No clock of Linux but this one does."""
+    assert time.clock_gettime(time.CLOCK_BOOTTIME) <= lease_time() <= time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 # Acknowledgements

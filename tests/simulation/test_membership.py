@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import trio
 
-from troupe.actors.cluster.membership import LEASE, Member, Membership
+from troupe.actors.cluster.membership import BEAT, LEASE, Member, Membership
 from troupe.actors.kernel.clock import SEQUENCE_BITS, first_id_at
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.shards import SHARDS
@@ -79,6 +79,20 @@ async def test_a_frozen_node_is_removed_or_goes_on(sim: Memberships) -> None:
     sim.run.sometimes(not sim.removed, "a frozen node goes on")
 
 
+@simulation(seeds=3, world=memberships)
+async def test_a_node_of_a_machine_that_wakes_does_not_count_as_a_member_until_it_has_beaten(sim: Memberships) -> None:
+    """Its clock has counted the time, but it has not noticed yet: no task of it has run since."""
+    await start_all(sim, "abc")
+    name = sim.run.random.choice("abc")
+    node = sim.running[name]
+    assert node.is_current
+    sim.suspended[name] += LEASE
+    assert not node.is_current
+    assert not node.is_leader
+    await trio.sleep(2 * BEAT)
+    assert node.is_current
+
+
 @simulation(seeds=10, faults=NOT_AWAY, world=memberships)
 async def test_a_pause_of_all_nodes_removes_none(sim: Memberships) -> None:
     """The clock of the first to go on has jumped: it can't know if the others were silent."""
@@ -138,7 +152,7 @@ async def test_the_last_node_leaves_at_once(sim: Memberships) -> None:
 @simulation(seeds=10, faults=NOT_AWAY, world=memberships)
 async def test_a_node_that_has_not_heard_the_others_takes_nothing(sim: Memberships) -> None:
     await start_all(sim, "ab")
-    joining = Membership(sim.database, "c")
+    joining = Membership(sim.database, "c", trio.current_time)
     stopping = trio.Event()
     async with sim.run.together() as go:
         await joining.join()

@@ -152,12 +152,12 @@ class SimulatedNode(SimulatedServer):
         self.answers = world.answers
 
     def _others(self, facts: Facts, publications: Publications) -> Others:
-        membership = Membership(self.database, self.name)
+        membership = Membership(self.database, self.name, trio.current_time)
         self.database.epochs = membership.own
         self.database.observe_commit = self._check_commit
         self.cluster = OtherNodes(
             membership, BusOf(self._world.bus, self.name), self.database, self.runtime, CODEC, facts, publications,
-            self._ids, self.record,
+            self._ids, self.record, trio.current_time,
         )  # fmt: skip
         self.runtime.owners = self.cluster.commands
         return self.cluster

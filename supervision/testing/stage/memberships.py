@@ -7,7 +7,7 @@ admits; no process takes a shard of its own for lost; and a process that was see
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -44,6 +44,7 @@ class Memberships:
         self.database = run.database
         self.running: dict[str, Membership] = {}
         self.removed: list[str] = []  # nodes that have stopped because the others had removed them
+        self.suspended = defaultdict[str, float](float)  # seconds for which the machine of a node was suspended
         self._nursery = nursery
         self._tasks: dict[str, trio.Nursery] = {}
         claims = ShardClaims(self.database, lambda: (node.own for node in self.running.values()))
@@ -70,6 +71,9 @@ class Memberships:
             await node.leave()
 
         self.go(name, drain)
+
+    def _lease_time(self, name: str) -> float:
+        return trio.current_time() + self.suspended[name]
 
     def kill(self, name: str) -> None:
         """End a process, also if it is frozen. The others are not told."""
@@ -98,7 +102,8 @@ class Memberships:
         )
 
     async def _live(self, name: str, started: trio.Event) -> None:
-        node = Membership(LockstepDatabase(sandbox(), self.run.faults, self.run.note, f"{name} "), name)
+        database = LockstepDatabase(sandbox(), self.run.faults, self.run.note, f"{name} ")
+        node = Membership(database, name, partial(self._lease_time, name))
         node.own = WatchedEpochs(self, name)
         node.observe(partial(_check_change, set[Member]()))
         reading = trio.CancelScope()
