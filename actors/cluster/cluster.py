@@ -12,7 +12,7 @@ from typing import Protocol, TypeVarTuple, Unpack
 
 import trio
 
-from ...storage.engine.database import Database
+from ...storage.engine.database import Database, Removed
 from ...storage.engine.shards import SHARDS, shard_of
 from ..broadcast.publications import Publications
 from ..kernel import Ids, Origin, Record, Runtime
@@ -40,6 +40,11 @@ from .wire import (
 Ts = TypeVarTuple("Ts")
 
 POLL_EVERY = 0.25  # seconds
+
+JOINED_BEFORE = (
+    "the node {name} was a member of the cluster before, and has missed facts of the other nodes since it ended: start"
+    " it again"
+)
 
 
 class Transport(Protocol):
@@ -135,7 +140,12 @@ class OtherNodes:
 
         Then the other nodes take the shards, while this node still answers: its commands come back to their askers, and
         are sent to the new owners. Those that it has begun are answered before it leaves.
+
+        A process joins once. After a crash of this child, or of a child before it, Removed ends the process: what it
+        has in memory has missed the facts of the other nodes since, and they know its former incarnation.
         """
+        if self._incarnation:
+            raise Removed(JOINED_BEFORE.format(name=self.name))
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:

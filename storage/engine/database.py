@@ -5,7 +5,7 @@
     │   └── NotOwner           another node owns the shard of the transaction
     ├── Doubtful            the connection was lost inside COMMIT: the actor must reload from rows
     └── Fenced              another node holds the term: this process must exit
-        └── Removed             the other nodes of the cluster have removed this node
+        └── Removed             this process is a node of the cluster no longer
 
 Errors of the statements themselves (a unique violation, a failed check) are asyncpg's and reach the caller as they are
 (`statement_errors.py`).
@@ -50,7 +50,10 @@ class Fenced(StorageError):
 
 
 class Removed(Fenced):
-    """Raised when the other nodes have removed this node, or another process has joined under its name."""
+    """Raised when this process is a node of the cluster no longer.
+
+    The other nodes have removed it, or another process has joined under its name, or its part in the cluster has ended.
+    """
 
 
 class Connection(Protocol):

@@ -30,7 +30,7 @@ from troupe.actors.cluster.wire import (
     encode,
 )
 from troupe.actors.kernel import NOWHERE, Ids, Origin, Runtime, SystemClock
-from troupe.storage.engine.database import Database, Unavailable
+from troupe.storage.engine.database import Database, Removed, Unavailable
 from troupe.storage.engine.shards import Epochs
 
 from .commanding import CODEC, Work
@@ -461,6 +461,19 @@ async def test_a_node_that_was_removed_is_waited_for_as_long_as_it_may_answer(wo
     waiting = world.cluster.send([Work("anything")], NOWHERE)
     assert waiting is not None
     assert await ended(waiting) - began == pytest.approx(VALID * (1 + DRIFT), abs=0.05)
+
+
+async def test_a_process_joins_once() -> None:
+    """Its memory has missed facts since its child of the tree ended, and would look complete after a second join."""
+    async with trio.open_nursery() as nursery:
+        world, stopping = World(nursery), trio.Event()
+        await nursery.start(world.cluster.run, stopping)
+        await meet(world)
+        stopping.set()
+        await settle()
+        with pytest.raises(Removed), trio.fail_after(1):
+            await world.cluster.run(trio.Event())
+        assert not world.cluster.is_complete
 
 
 async def test_a_node_that_ends_takes_no_more_datagrams() -> None:

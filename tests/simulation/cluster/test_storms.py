@@ -3,11 +3,13 @@
 from contextlib import suppress
 from functools import partial
 
+import pytest
 import trio
 
 from troupe.actors.broadcast.broadcast import account_address, home_address
 from troupe.actors.cluster.membership import LEASE
 from troupe.actors.cluster.others import Incomplete
+from troupe.actors.cluster.peers import Peer
 from troupe.actors.commands.follows import Follow
 from troupe.actors.commands.statuses import PublishStatus, UnexpectedMentions
 from troupe.actors.kernel import NotAnswered
@@ -72,6 +74,34 @@ async def test_accounts_of_two_nodes_follow_and_block_each_other_while_a_node_di
         go(partial(sim.storm, Blow.RESTART, blows=1))
     await sim.calm()
     assert not sim.database.rows("SELECT FROM follows")
+
+
+@simulation(seeds=2, world=partial(cluster, nodes=3))
+async def test_a_node_whose_part_in_the_cluster_crashes_starts_again_without_its_memory(
+    sim: SimulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    node = sim.run.random.choice(sim.nodes)
+    process = node.cluster
+
+    def crash(peer: Peer) -> None:
+        raise LookupError("planned")
+
+    async with sim.run.together() as go:
+
+        async def write() -> None:
+            for _ in range(5):
+                status = await ada.publish()
+                assert status in await bob.home()
+                await trio.sleep(sim.run.random.random())
+
+        go(write)
+        await trio.sleep(sim.run.random.random())
+        monkeypatch.setattr(process.bundles, "poll", crash)
+    await sim.calm()
+    assert node.cluster is not process
+    assert not process.is_complete
 
 
 @simulation(seeds=3, world=partial(cluster, nodes=3))
