@@ -9,7 +9,7 @@ from ...actors.rules.complaints import refusal
 from ...actors.rules.registration import SignUpData
 from ...storage import oauth
 from ...storage.oauth import NewToken, Token
-from ...storage.secrets import hash_of
+from ...storage.secrets import access_token, hash_of
 from ..access import rates
 from ..access.authentication import check_state
 from ..access.context import HttpContext
@@ -54,9 +54,9 @@ async def register(context: HttpContext, request: Request, token: Token, given: 
     application = await context.database.read(oauth.find_application, token.application_id)
     if application is None:
         raise Forbidden
-    secret, token_id = context.secret(), context.ids.next()
+    random, token_id = context.secret(), context.ids.next()
     user = await sign_up(
         context, request, form, checked, application.id,
-        lambda id: NewToken(token_id, hash_of(secret), application.id, id, application.scopes),
+        lambda id: NewToken(token_id, hash_of(access_token(random, id)), application.id, id, application.scopes),
     )  # fmt: skip
-    return json(token_fields(secret, application.scopes, user.created_at))
+    return json(token_fields(access_token(random, user.account_id), application.scopes, user.created_at))

@@ -17,7 +17,7 @@ from ...actors.rules import scopes
 from ...storage import oauth, two_factor
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken, Token
-from ...storage.secrets import equal_secrets, hash_of
+from ...storage.secrets import access_token, equal_secrets, hash_of
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, Headers, json
 from ..answers.errors import HttpError, Malformed
@@ -162,20 +162,19 @@ async def _by_code(context: HttpContext, application: Application, wanted: Token
     for name in ("code", "redirect_uri"):
         if not getattr(wanted, name):
             raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
-    secret = context.secret()
-    token = await context.database.transact(
-        exchange, application.id, wanted, context.ids.next(), hash_of(secret), context.clock.now()
+    issued = await context.database.transact(
+        exchange, application.id, wanted, context.ids.next(), context.secret(), context.clock.now()
     )
-    if isinstance(token, Token):
-        return Issued(secret, token)
-    if token is not None:
-        await context.facts.apply([RevokedToken(token)])
+    if isinstance(issued, Issued):
+        return issued
+    if issued is not None:
+        await context.facts.apply([RevokedToken(issued)])
     raise OAuthError("invalid_grant")
 
 
 async def exchange(
-    db: Connection, application_id: int, wanted: TokenRequest, token_id: int, token_hash: bytes, now: datetime
-) -> Token | bytes | None:
+    db: Connection, application_id: int, wanted: TokenRequest, token_id: int, random: str, now: datetime
+) -> Issued | bytes | None:
     """Redeem the code and insert its token, in one transaction. Return None for an invalid code.
 
     A code that is used again revokes its token (RFC 6749, 4.1.2), because one of the two requests came from an
@@ -189,10 +188,11 @@ async def exchange(
         return None
     if await oauth.redeem(db, grant.code_hash, application_id, wanted.redirect_uri, now) is None:
         return None
-    new = NewToken(token_id, token_hash, application_id, grant.account_id, grant.scopes)
+    secret = access_token(random, grant.account_id)
+    new = NewToken(token_id, hash_of(secret), application_id, grant.account_id, grant.scopes)
     token = await oauth.insert_token(db, new, now)
     await oauth.link_grant(db, code_hash, token.id)
-    return token
+    return Issued(secret, token)
 
 
 def _verifies(challenge: str | None, verifier: str) -> bool:
@@ -204,7 +204,7 @@ def _verifies(challenge: str | None, verifier: str) -> bool:
 
 
 async def _by_secret(context: HttpContext, application: Application, wanted: TokenRequest) -> Issued:
-    secret = context.secret()
+    secret = access_token(context.secret(), None)
     new = _new_token(context, application, None, wanted.scope, secret)
     return Issued(secret, await context.database.transact(oauth.insert_token, new, context.clock.now()))
 
@@ -220,7 +220,7 @@ async def _by_password(
         raise OAuthError("invalid_grant")
     if await context.database.read(two_factor.is_enabled, user.account_id):
         raise OAuthError("invalid_grant", TWO_FACTOR)
-    secret = context.secret()
+    secret = access_token(context.secret(), user.account_id)
     new = _new_token(context, application, user.account_id, wanted.scope, secret)
     token = await context.database.transact(
         oauth.insert_token_by_password, new, user.password_hash or "", context.clock.now()

@@ -12,7 +12,7 @@ from ...actors.rules.limits import APPLICATION_NAME_CHARACTERS
 from ...storage import oauth
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken
-from ...storage.secrets import hash_of
+from ...storage.secrets import access_token, hash_of
 from ..access import rates
 from ..access.context import HttpContext
 from ..answers.answer import Answer
@@ -55,7 +55,8 @@ async def create(context: HttpContext, request: Request, posted: OwnProgramForm)
     me = await sender_of(context, request, posted)
     if problems := posted.problems():
         return _page(me, posted, problems)
-    secret, token, now = context.secret(), context.secret(), context.clock.now()
+    secret, token = context.secret(), access_token(context.secret(), me.user.account_id)
+    now = context.clock.now()
     allowed = tuple(scope for scope in OFFERED if scope in posted.scopes)
     application = Application(
         id=context.ids.next(),

@@ -78,7 +78,7 @@ async def make_tokens(db: Connection, here: Here, account_ids: Sequence[int], sc
     from ...actors.rules import scopes as scope_tree
     from ...storage import oauth
     from ...storage.oauth import Application, NewToken
-    from ...storage.secrets import hash_of
+    from ...storage.secrets import access_token, hash_of
 
     application = await oauth.find_client(db, CLIENT_ID)
     if application is None:
@@ -93,7 +93,7 @@ async def make_tokens(db: Connection, here: Here, account_ids: Sequence[int], sc
             created_at=here.now,
         )
         await oauth.insert_application(db, application)
-    tokens = [secrets.token_urlsafe(32) for _ in account_ids]
+    tokens = [access_token(secrets.token_urlsafe(32), account_id) for account_id in account_ids]
     for account_id, token in zip(account_ids, tokens, strict=True):
         new = NewToken(here.ids.next(), hash_of(token), application.id, account_id, scopes)
         await oauth.insert_token(db, new, here.now)

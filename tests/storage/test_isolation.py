@@ -46,7 +46,7 @@ from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.oauth import Application, Grant, NewToken
 from troupe.storage.outbox import NewEffect
 from troupe.storage.reports import NewReport
-from troupe.storage.secrets import hash_of
+from troupe.storage.secrets import access_token, hash_of
 from troupe.storage.statuses import NewStatus, Status, StatusTag
 from troupe.storage.upkeep import expiry
 
@@ -231,15 +231,15 @@ def test_of_two_requests_with_one_code_the_second_revokes_the_token_of_the_first
     assert stage(oauth.insert_grant, grant, stage.session(ada))
     wanted = TokenRequest(code=code, redirect_uri="https://a/")
 
-    def asking(token_hash: bytes) -> Work:
-        return lambda db: exchange(db, app, wanted, new_id(), token_hash, NOW)
+    def asking(random: str) -> Work:
+        return lambda db: exchange(db, app, wanted, new_id(), random, NOW)
 
-    first, second = race(stage, asking(b"1" * 32), asking(b"2" * 32))
-    assert second == first.token_hash
-    revoked = stage(oauth.find_token, b"1" * 32)
+    first, second = race(stage, asking("first"), asking("second"))
+    assert second == hash_of(first.secret)
+    revoked = stage(oauth.find_token, second)
     assert revoked is not None
     assert revoked.revoked_at == NOW
-    assert stage(oauth.find_token, b"2" * 32) is None
+    assert stage(oauth.find_token, hash_of(access_token("second", ada.id))) is None
 
 
 def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:

@@ -21,6 +21,7 @@ from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.engine.json_values import JsonObject
 from troupe.storage.engine.migrate import migrations
+from troupe.storage.engine.shards import shard_of
 from troupe.storage.engine.term import upgrade
 from troupe.storage.secrets import hash_of
 from troupe.supervision.commands import troupe
@@ -169,6 +170,7 @@ def test_a_token_stands_alone_on_standard_output_and_is_good(data: Path, dsn: st
     assert token is not None
     assert token.scopes == ("read", "write", "admin:read")
     assert token.application_name == "troupe command line"
+    assert secret.endswith(f"{shard_of(token.account_id or 0):02x}")
 
 
 def test_all_tokens_of_the_command_line_are_of_one_application(data: Path, dsn: str) -> None:
