@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -59,11 +59,22 @@ def operations(name: str) -> str:
     return files("troupe.supervision").joinpath("operations", name).read_text("utf-8")
 
 
+def _for_nodes(site: str, nodes: Sequence[int]) -> str:
+    """Return the text of a file with its lines for several nodes, which listen on these ports."""
+    if not nodes:
+        return site
+    site = re.sub(r"^(\t*)#(?! )", r"\1", site, flags=re.MULTILINE)
+    for number, port in enumerate(nodes, 1):
+        assert f"192.0.2.1{number}:3000" in site
+        site = site.replace(f"192.0.2.1{number}:3000", f"127.0.0.1:{port}")
+    return site.replace("proxy_pass http://troupe;", "proxy_pass http://$owner;")
+
+
 @contextmanager
-def nginx(folder: Path, behind: int) -> Generator[Proxy]:
+def nginx(folder: Path, behind: int, nodes: Sequence[int] = ()) -> Generator[Proxy]:
     """Run nginx with nginx.conf, in which only ports and the certificate's files are others."""
     trusted, port, plain = certificate(folder, hosts=[DOMAIN]).file, free_port(), free_port()
-    site = re.sub(r"^ *listen \[::\].*\n", "", operations("nginx.conf"), flags=re.MULTILINE)
+    site = re.sub(r"^ *listen \[::\].*\n", "", _for_nodes(operations("nginx.conf"), nodes), flags=re.MULTILINE)
     site = re.sub(r"/etc/letsencrypt/\S+(?=;)", str(folder / "both.pem"), site)
     for ours, theirs in (("listen 80;", plain), ("listen 443 ", port), ("server 127.0.0.1:3000;", behind)):
         assert ours in site
@@ -76,10 +87,10 @@ def nginx(folder: Path, behind: int) -> Generator[Proxy]:
 
 
 @contextmanager
-def caddy(folder: Path, behind: int) -> Generator[Proxy]:
+def caddy(folder: Path, behind: int, nodes: Sequence[int] = ()) -> Generator[Proxy]:
     """Run Caddy with the Caddyfile, in which only ports and the certificate are others."""
     trusted, port = certificate(folder, hosts=[DOMAIN]).file, free_port()
-    site = operations("Caddyfile")
+    site = _for_nodes(operations("Caddyfile"), nodes)
     for ours, theirs in ((f"{DOMAIN} {{", f"https://{DOMAIN}:{port} {{\n\ttls {trusted} {folder}/both.pem"),
                          ("127.0.0.1:3000", f"127.0.0.1:{behind}")):  # fmt: skip
         assert ours in site

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import httpx
 import pytest
@@ -16,15 +17,17 @@ import trio
 from trio_websocket import wrap_client_stream
 
 from troupe.actors.rules import limits
+from troupe.storage.engine.shards import shard_of
+from troupe.storage.secrets import access_token
 
 from ..data_folders import copy_data
 from ..http.uploading import picture
 from .conftest import made
 from .proxies import DOMAIN, Proxy, caddy, nginx
-from .server import Person, Server
+from .server import Person, Server, free_port
 
 PATIENCE = 30
-Run = Callable[[Path, int], AbstractContextManager[Proxy]]
+Run = Callable[..., AbstractContextManager[Proxy]]
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +125,77 @@ async def test_what_signatures_cover_comes_unchanged(run: Run, tmp_path: Path, a
     assert seen == path
     assert {name: headers[name.lower()] for name in signed} == signed
     assert (headers["host"], headers["authorization"]) == (DOMAIN, ada.headers["Authorization"])
+
+
+class Named(BaseHTTPRequestHandler):
+    """Answers with the port of its server."""
+
+    def do_GET(self) -> None:
+        body = str(self.server.server_address[1]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def token_in(place: str, token: str) -> dict[str, Any]:
+    """Return the arguments of a request that has a token in a place."""
+    match place:
+        case "header":
+            return {"headers": {"Authorization": f"Bearer {token}"}}
+        case "query":
+            return {"params": {"stream": "user", "access_token": token}}
+        case _:
+            upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Protocol": token}
+            return {"headers": upgrade}
+
+
+@contextmanager
+def named() -> Iterator[ThreadingHTTPServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Named) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.mark.parametrize("run", [nginx, caddy], ids=["nginx", "caddy"])
+async def test_a_request_goes_to_the_node_of_its_account(run: Run, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        any_node, first, second = [stack.enter_context(named()).server_port for _ in range(3)]
+        proxy = stack.enter_context(run(tmp_path, any_node, [first, second]))
+
+        async def asked(**how: Any) -> int:
+            transport = ToTheProxy(proxy, http2=False, local_address=None)
+            async with httpx.AsyncClient(base_url=f"https://{DOMAIN}", timeout=PATIENCE, transport=transport) as app:
+                return int((await app.get("/api/v1/streaming", **how)).text)
+
+        account = {shard: next(id for id in range(5_000) if shard_of(id) == shard) for shard in (0, 0x7F, 0x80, 0xFF)}
+        owners = {0: first, 0x7F: first, 0x80: second, 0xFF: second}
+        for place in ("header", "query", "protocol"):
+            for shard, owner in owners.items():
+                token = access_token("a-secret_without-digits-", account[shard])
+                assert await asked(**token_in(place, token)) == owner
+            of_an_app, earlier = access_token("a-secret_a7", None), "a-secret-of-an-earlier-version-G_"
+            assert await asked(**token_in(place, of_an_app)) == any_node
+            assert await asked(**token_in(place, earlier)) == any_node
+        assert await asked() == any_node
+
+
+@pytest.mark.parametrize("run", [nginx, caddy], ids=["nginx", "caddy"])
+async def test_the_other_node_takes_the_requests_of_a_node_that_is_away(run: Run, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        any_node, first = [stack.enter_context(named()).server_port for _ in range(2)]
+        proxy = stack.enter_context(run(tmp_path, any_node, [first, free_port()]))
+        transport = ToTheProxy(proxy, http2=False, local_address=None)
+        async with httpx.AsyncClient(base_url=f"https://{DOMAIN}", timeout=PATIENCE, transport=transport) as app:
+            for number in range(3):
+                answer = await app.post("/api/v1/statuses", **token_in("header", f"secret-{number}-ff"))
+                assert (answer.status_code, answer.text) == (200, str(first))
 
 
 async def test_a_stream_of_events(proxy: Proxy, ada: Person) -> None:
