@@ -14,6 +14,8 @@ A node may answer from memory only while it knows that it has received all facts
     lease_clock.py the clock of leases
     peers.py       the state of another node: what of it was applied here, and until when no fact can be missing
     bundles.py     facts for the other nodes, their acknowledgements, and polls, which find lost bundles
+    counts.py      the counts of rate limits, which the nodes tell each other
+    quotas.py      the daily quotas of other servers, by these counts
     commands.py    commands for the owners of accounts, and their answers
     wire.py        the datagrams as bytes
 """

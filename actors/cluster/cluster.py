@@ -19,6 +19,7 @@ from ..kernel import Ids, Origin, Record, Runtime
 from ..kernel.codec import Codec, Unreadable
 from .bundles import Bundles, Memory
 from .commands import Commands
+from .counts import SharedCounts
 from .lease_clock import LeaseClock, lease_time
 from .membership import Member, Membership
 from .peers import Peer
@@ -26,6 +27,7 @@ from .wire import (
     Acknowledgement,
     Body,
     Bundle,
+    Counts,
     NodeDatagram,
     PeerPoll,
     PollAnswer,
@@ -81,6 +83,7 @@ class OtherNodes:
             database, codec, memory, publications, self._send, self._peers.values, self._hear, record, now
         )
         self.commands = Commands(runtime, codec, self, self._send, self._peers.get)
+        self.counts = SharedCounts(self._tell, self._peers.values, ids.now)
         self._runtime = runtime
         membership.observe(self._change_members)
         membership.observe_shards(self._take_shards)
@@ -186,6 +189,7 @@ class OtherNodes:
         while True:
             for peer in list(self._peers.values()):
                 self.bundles.poll(peer)
+            self.counts.poll()
             self._notice()
             await trio.sleep(POLL_EVERY)
 
@@ -203,6 +207,7 @@ class OtherNodes:
         for member in joined:
             peer = self._peers[member.name] = Peer(member.name, member.incarnation, is_required=not self._has_joined)
             self._publications.join(peer.process)
+            self.counts.hurry()
 
     def _take_shards(self, shards: Collection[int]) -> None:
         """Load the awake actors of accounts and lists again: until now they have followed the facts of their owner.
@@ -261,11 +266,18 @@ class OtherNodes:
                 if self.bundles.take_poll_answer(peer, body):
                     self._start(self.bundles.skip, peer, body.last)
                 self._hear()
+            case Counts():
+                self.counts.hear(peer.process, f"{self.name}/{self._incarnation}", body)
 
     def _start(self, function: Callable[[Unpack[Ts]], Awaitable[object]], *args: *Ts) -> None:
         """Start a task of this node, unless the node is ending: datagrams still arrive then."""
         if self._nursery is not None and not self._nursery.cancel_scope.cancel_called:
             self._nursery.start_soon(function, *args)
+
+    def _tell(self, body: Body) -> None:
+        """Send a datagram to all other nodes."""
+        for peer in self._peers.values():
+            self._send(peer, body)
 
     def _send(self, peer: Peer, body: Body) -> None:
         datagram = NodeDatagram(self._incarnation, peer.incarnation, self._ids.next(), body)

@@ -15,6 +15,21 @@ class Incomplete(NotAnswered):
     retry_after = 1
 
 
+class CountsOfNodes(Protocol):
+    """The counts of rate limits that the nodes of a cluster share.
+
+    A window is named by its end, in seconds since 1970.
+    """
+
+    def add(self, rule: str, limit: int, ends: int, subject: str, used: int) -> int:
+        """Note that this node has counted a subject up to `used`. Return what the other nodes have counted."""
+        ...
+
+    def of_others(self, rule: str, ends: int, subject: str) -> int:
+        """Return what the other nodes have counted."""
+        ...
+
+
 class Others(Protocol):
     """The other nodes of the cluster, and the place of this node among them."""
 
@@ -34,6 +49,11 @@ class Others(Protocol):
     @property
     def is_leader(self) -> bool:
         """True if this node does the work that only one node of a cluster must do."""
+        ...
+
+    @property
+    def counts(self) -> CountsOfNodes | None:
+        """The counts of rate limits that the nodes share. None: this server is alone, and always will be."""
         ...
 
     def owns(self, shard: int) -> bool:
@@ -66,6 +86,7 @@ class Alone:
     """The place of a server that is the only node: it owns all shards, and there is no other node to hear from."""
 
     is_alone = is_complete = is_leader = True
+    counts: CountsOfNodes | None = None
 
     def owns(self, shard: int) -> bool:
         return True

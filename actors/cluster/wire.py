@@ -102,7 +102,14 @@ class PollAnswer(msgspec.Struct, frozen=True, tag="polled"):
     progress: Progress
 
 
-Body = SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | PeerPoll | PollAnswer
+class Counts(msgspec.Struct, frozen=True, tag="counts"):
+    """The counts of the process `of`, or of the sender if it is empty: for each rule, end of a window, and subject."""
+
+    of: str
+    counts: dict[str, dict[int, dict[str, int]]]
+
+
+Body = SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | PeerPoll | PollAnswer | Counts
 
 
 class NodeDatagram(msgspec.Struct, frozen=True, array_like=True):

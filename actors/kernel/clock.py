@@ -75,6 +75,10 @@ class Ids:
             heard = ((instant + 1) << SEQUENCE_BITS) - 1  # the nodes of one millisecond do not sort by time
         self._tick = max(self._tick, heard)
 
+    def now(self) -> datetime:
+        """Return the time of day, by the clock of this process alone."""
+        return self._clock.now()
+
     def next(self) -> int:
         """Return a new id, larger than all earlier ids of this source."""
         self._tick = max(self._tick + 1, milliseconds(self._clock.now()) << SEQUENCE_BITS)

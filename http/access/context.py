@@ -59,6 +59,8 @@ R = TypeVar("R")
 
 # argon2 needs 19 MiB and some 20 ms of a core for each password. Two at once leave enough for other requests.
 PASSWORDS_AT_ONCE = 2
+# For each node of a cluster: two on a machine hash as many passwords at once as a server that is alone.
+PASSWORDS_OF_A_NODE = 1
 # Tokens that a query reads, when those of all streams are read again.
 TOKENS_AT_ONCE = 1_000
 # Settings with loaders of their own.
@@ -139,7 +141,7 @@ class HttpContext:
     def __post_init__(self) -> None:
         self.others = self.facts.others
         self.others.observe(self._note_completeness)
-        self.limits = RateLimits(self.rates, self.clock, self.settings)
+        self.limits = self._limits()
         self.configured = self.settings
         self.live_settings = LiveSettings(self.database, self.use_settings)
         self.new_request_id = request_ids(self.secret())
@@ -182,6 +184,16 @@ class HttpContext:
         """Raise 401 for visitors if the setting for previews is off."""
         if viewer is None and not self.settings.shows_previews:
             raise Unauthorized(USER_REQUIRED)
+
+    def _limits(self) -> RateLimits:
+        if (counts := self.others.counts) is None:
+            return RateLimits(self.rates, self.clock, self.settings)
+        # Late: a server that is alone needs neither these modules nor their statements.
+        from .cluster_rates import RatesOfNodes, StoredRates
+
+        self.passwords.total_tokens = PASSWORDS_OF_A_NODE
+        stored = StoredRates(self.database)
+        return RateLimits(self.rates, self.clock, self.settings, RatesOfNodes(counts), stored)
 
     def _sign_ups(self) -> SignUps:
         settings = self.settings

@@ -1,4 +1,4 @@
-"""Rate limits, and the counts of requests for metrics.
+"""Rate limits, and the counts of requests for metrics. `cluster_rates.py` has the limits of several nodes.
 
 Rate limits have fixed windows. Three headers describe the limit that is closest to exhaustion. The windows of a rule
 begin at the same time for all subjects, so its counts are a dict that is dropped as a whole.
@@ -6,11 +6,11 @@ begin at the same time for all subjects, so its counts are a dict that is droppe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...actors.configuration import RequestSettings
 from ...actors.kernel.clock import Clock
@@ -205,16 +205,44 @@ def _instant_of(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+class CountedAttempt(NamedTuple):
+    """An attempt that was counted. `status` is the status that the caller checks: of all nodes, if there are others."""
+
+    rule: RateRule
+    subject: str
+    here: RateStatus
+    stored: RateStatus | None = None  # None: it is counted by this node alone
+
+    @property
+    def status(self) -> RateStatus:
+        return self.here if self.stored is None else min(self.here, self.stored, key=lambda status: status.remaining)
+
+
+class StoredCounts(Protocol):
+    """The attempts of all nodes of a cluster: `cluster_rates.py`."""
+
+    async def count(self, rule: RateRule, subject: str, now: datetime) -> RateStatus: ...
+    async def take_back(self, attempts: Sequence[CountedAttempt]) -> None: ...
+
+
 class RateLimits:
     """Counts requests, files and acts by their rules, unless the settings turn that off.
 
     Every request is counted, also without an endpoint. Requests of the API count for the account and the token, or for
     the address. All others count for the address, by the first entry of `BY_PATH` that the path begins with. An
     endpoint may have further rules.
+
+    Attempts to sign in or up are counted apart, because all nodes of a cluster count them together. In a cluster
+    `of_nodes` counts everything else, and `stored` the attempts.
     """
 
-    def __init__(self, rates: Rates, clock: Clock, settings: RequestSettings) -> None:
-        self._rates = rates
+    def __init__(
+        self, rates: Rates, clock: Clock, settings: RequestSettings, of_nodes: Rates | None = None,
+        stored: StoredCounts | None = None,
+    ) -> None:  # fmt: skip
+        self._rates = of_nodes or rates
+        self._attempts = rates
+        self._stored = stored
         self._clock = clock
         self.settings = settings  # the current settings
 
@@ -250,21 +278,48 @@ class RateLimits:
         account = None if token is None else token.account_id
         self._count(rule, subject_of(address) if account is None else str(account))
 
-    def count_sign_up(self, request: Request) -> None:
+    async def count_sign_up(self, request: Request) -> None:
         """Count a sign-up for the network of the client. Raises TooMany."""
         network = network_subject_of(request.address(self.settings.trusted_proxies))
-        self._count(NEW_ACCOUNTS_OF_NETWORK, network)
+        await self._admit(NEW_ACCOUNTS_OF_NETWORK, network)
 
-    def count_mail(self, email: str) -> None:
+    async def count_new_account(self, request: Request) -> None:
+        """Count a sign-up for the address of the client. Raises TooMany."""
+        await self._admit(NEW_ACCOUNTS, self._address(request))
+
+    async def count_new_account_of_app(self, request: Request) -> None:
+        """Count a sign-up that the rules of its endpoint have counted on this node, on all nodes. Raises TooMany."""
+        if self._stored is not None and self.settings.rate_limits:
+            status = await self._stored.count(NEW_ACCOUNTS, self._address(request), self._clock.now())
+            if status.exceeded:
+                raise TooMany  # the answer has headers of the endpoint's rules
+
+    async def count_mail(self, email: str) -> None:
         """Count a mail for its recipient's address, whoever requests it. Raises TooMany."""
-        self._count(CONFIRMATIONS_OF_USER, email.casefold())
+        await self._admit(CONFIRMATIONS_OF_USER, email.casefold())
+
+    async def attempt(self, rule: RateRule, subject: str) -> CountedAttempt:
+        """Count an attempt. The caller checks its status, and may take it back."""
+        now = self._clock.now()
+        here = self._attempts.count(rule, subject, now)
+        if self._stored is None or here.exceeded:
+            return CountedAttempt(rule, subject, here)
+        return CountedAttempt(rule, subject, here, await self._stored.count(rule, subject, now))
+
+    async def take_back(self, attempts: Sequence[CountedAttempt]) -> None:
+        """Undo the counts of attempts, unless their windows are over."""
+        for made in attempts:
+            self._attempts.take_back(made.rule, made.subject, made.here)
+        if self._stored is not None:
+            await self._stored.take_back(attempts)
+
+    async def _admit(self, rule: RateRule, subject: str) -> None:
+        if self.settings.rate_limits:
+            _check((await self.attempt(rule, subject)).status)
 
     def _count(self, rule: RateRule, subject: str) -> None:
-        if not self.settings.rate_limits:
-            return
-        status = self._rates.count(rule, subject, self._clock.now())
-        if status.exceeded:
-            raise TooMany(status.headers)
+        if self.settings.rate_limits:
+            _check(self._rates.count(rule, subject, self._clock.now()))
 
     def _charges(self, request: Request, token: Token | None, rules: Iterable[RateRule]) -> list[tuple[RateRule, str]]:
         """Return the rules that count a request, each with its subject: an address, an account or a token."""
@@ -284,6 +339,11 @@ class RateLimits:
 
     def _address(self, request: Request) -> str:
         return subject_of(request.address(self.settings.trusted_proxies))
+
+
+def _check(status: RateStatus) -> None:
+    if status.exceeded:
+        raise TooMany(status.headers)
 
 
 # The route of requests that no endpoint answers.

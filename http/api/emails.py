@@ -42,7 +42,7 @@ async def resend_confirmation(context: HttpContext, request: Request, viewer: Vi
     if given.email and (found := list(complaints_about_email(given.email, context.settings.local_domain))):
         raise refusal(found)
     email = mailbox_of(given.email, context.settings.local_domain)
-    context.limits.count_mail(email or user.email)
+    await context.limits.count_mail(email or user.email)
     if email is not None:
         await _check(context, request, email)
     await viewer.ask(ResendConfirmation(email))

@@ -47,6 +47,7 @@ async def register(context: HttpContext, request: Request, token: Token, given: 
         raise Forbidden
     if token.account_id is not None:
         check_state(token, waiting=True, moved=True)
+    await context.limits.count_new_account_of_app(request)
     form = given.form()
     checked = await check(context, request, form, invite)
     if checked.complaints:

@@ -101,7 +101,7 @@ async def sign_up(
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if mailbox is None:
         raise ValueError("the form was not checked")
-    context.limits.count_sign_up(request)
+    await context.limits.count_sign_up(request)
     password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=context.passwords)
     id = context.ids.next()
     command = SignUp(

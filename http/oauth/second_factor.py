@@ -17,13 +17,12 @@ async def is_code(context: HttpContext, account_id: int, code: str) -> bool:
 
     Each attempt counts as a failure until it succeeds, so that concurrent attempts are all counted.
     """
-    subject, now = str(account_id), context.clock.now()
-    standing = context.rates.count(rates.FAILED_CODES, subject, now)
-    if standing.exceeded and context.settings.rate_limits:
-        raise TooMany(standing.headers)
+    attempt = await context.limits.attempt(rates.FAILED_CODES, str(account_id))
+    if attempt.status.exceeded and context.settings.rate_limits:
+        raise TooMany(attempt.status.headers)
     if not await _use(context, account_id, normalized(code)):
         return False
-    context.rates.take_back(rates.FAILED_CODES, subject, standing)
+    await context.limits.take_back([attempt])
     return True
 
 

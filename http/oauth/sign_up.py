@@ -72,7 +72,7 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
     if checked.complaints:
         problems = {found.attribute: _sentence(found.attribute, found.text) for found in checked.complaints}
         return await _page(context, request, form, problems, invite)
-    context.limits.count_for_address(request, rates.NEW_ACCOUNTS)  # as for sign-ups through apps
+    await context.limits.count_new_account(request)  # as for sign-ups through apps
     try:
         await sign_up(context, request, form, checked)
     except Refused as refusal:  # another sign-up has taken the name, or the last use of the invite

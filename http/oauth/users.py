@@ -16,7 +16,7 @@ from ...storage import users
 from ...storage.users import User
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.rates import RateRule, RateStatus
+from ..access.rates import CountedAttempt
 from ..answers.errors import TooMany
 from ..intake.request import Request
 from ..server.addresses import subject_of
@@ -27,11 +27,11 @@ async def user_with(context: HttpContext, request: Request, login: str, password
     """Return the user with this login and password, who may be barred; None for a wrong login or password."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
     user = await user_by_login(context, login) if possible else None
-    attempt = _SignInAttempt(context, request, _subject(user, login if possible else ""))
+    attempts = await _attempt(context, request, _subject(user, login if possible else ""))
     stored = None if user is None else user.password_hash
     if not await passwords.matches(stored, password, context.passwords) or user is None:
         return None
-    attempt.succeed()
+    await context.limits.take_back(attempts)  # earlier failures stay counted
     if barred(user) is not None:
         return user
     return replace(user, password_hash=await passwords.renew(context, user.account_id, stored, password))
@@ -57,7 +57,7 @@ async def user_to_mail(context: HttpContext, written: str) -> User | None:
     email = spelled(written)
     if not is_mailbox(email):
         return None
-    context.limits.count_mail(email)
+    await context.limits.count_mail(email)
     return await user_by_login(context, email)
 
 
@@ -79,30 +79,20 @@ def _subject(user: User | None, login: str) -> str:
     return f"login {login.strip().lstrip('@').strip().casefold()}"
 
 
-class _SignInAttempt:
-    """An attempt. It counts as a failure until it succeeds, so that concurrent attempts are all counted."""
+async def _attempt(context: HttpContext, request: Request, subject: str) -> list[CountedAttempt]:
+    """Count an attempt, by each rule. Raises TooMany.
 
-    def __init__(self, context: HttpContext, request: Request, subject: str) -> None:
-        """Count the attempt. Raises TooMany."""
-        self._context = context
-        self._counts: list[tuple[RateRule, str, RateStatus]] = []
-        if not context.settings.rate_limits:
-            return
-        address = subject_of(request.address(context.settings.trusted_proxies))
-        by_address = self._count(rates.FAILED_SIGN_INS, address)
-        lately = self._count(rates.FAILED_SIGN_INS_LATELY, address)
-        if by_address.exceeded:
-            raise TooMany(by_address.headers)
-        at_account = self._count(rates.FAILED_SIGN_INS_OF_ACCOUNT, subject)
-        if at_account.exceeded and lately.exceeded:
-            raise TooMany(at_account.headers)
-
-    def succeed(self) -> None:
-        """Uncount this attempt. Earlier failures stay counted."""
-        for rule, subject, standing in self._counts:
-            self._context.rates.take_back(rule, subject, standing)
-
-    def _count(self, rule: RateRule, subject: str) -> RateStatus:
-        standing = self._context.rates.count(rule, subject, self._context.clock.now())
-        self._counts.append((rule, subject, standing))
-        return standing
+    It counts as a failure until it succeeds, so that concurrent attempts are all counted.
+    """
+    limits = context.limits
+    if not context.settings.rate_limits:
+        return []
+    address = subject_of(request.address(context.settings.trusted_proxies))
+    by_address = await limits.attempt(rates.FAILED_SIGN_INS, address)
+    lately = await limits.attempt(rates.FAILED_SIGN_INS_LATELY, address)
+    if by_address.status.exceeded:
+        raise TooMany(by_address.status.headers)
+    at_account = await limits.attempt(rates.FAILED_SIGN_INS_OF_ACCOUNT, subject)
+    if at_account.status.exceeded and lately.status.exceeded:
+        raise TooMany(at_account.status.headers)
+    return [by_address, lately, at_account]

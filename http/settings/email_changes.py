@@ -52,7 +52,7 @@ async def change(context: HttpContext, request: Request, posted: NewEmailForm) -
         return _page(me, {"email": "The address is invalid."}, posted.email)
     if not await me.has_password(posted.password):
         return _page(me, {"password": WRONG_PASSWORD}, posted.email)
-    context.limits.count_mail(mailbox)
+    await context.limits.count_mail(mailbox)
     verdict = await verdict_on(context, mailbox, request.address(context.settings.trusted_proxies))
     if verdict.complaint is not None or verdict.needs_approval:
         text = (verdict.complaint or blocked()).text

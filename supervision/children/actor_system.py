@@ -98,7 +98,7 @@ class ActorSystem:
         self.actor_context = ActorContext(
             database, clock, ids, ids.next(), self.accounts, self.statuses, self.own_rows, audience, tagged, listed,
             owned, broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
-            DailyQuotas(), publications, base_url, local_domain, timedelta(seconds=tally_delay),
+            self._quotas(clock), publications, base_url, local_domain, timedelta(seconds=tally_delay),
             SharedEntries(timeline_memory), self.facts.others,
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
@@ -110,6 +110,14 @@ class ActorSystem:
             "publics": add("public", PublicTimeline, self._factory(PublicTimeline), bound=bound),
             "tags": add("tag", TagTimeline, self._factory(TagTimeline), most_awake=MOST_TAGS, bound=bound),
         }
+
+    def _quotas(self, clock: Clock) -> DailyQuotas:
+        if (counts := self.facts.others.counts) is None:
+            return DailyQuotas()
+        # Late: only a node of a cluster has other quotas.
+        from ...actors.cluster.quotas import DailyQuotasOfNodes
+
+        return DailyQuotasOfNodes(counts, clock.now)
 
     def _factory(self, actor: type[EntityActor]) -> Callable[[Cell], EntityActor]:
         """Return the function that makes the incarnations of a kind of actor."""

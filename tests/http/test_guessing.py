@@ -1,7 +1,6 @@
 """Guessing passwords comes to an end, and the owner of an account gets in all the same."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 import trio
@@ -9,8 +8,9 @@ import trio
 from troupe.http.access.rates import FAILED_SIGN_INS, FAILED_SIGN_INS_OF_ACCOUNT
 from troupe.storage.oauth import Application
 
-from ..clients import PASSWORD, Person, Reply, Stage
-from .signing_in import CALLBACK, SECRET, asked, hidden
+from ..clients import PASSWORD, Person, Stage
+from .guessing import Guest
+from .signing_in import CALLBACK, SECRET
 
 AT_HOME, ELSEWHERE = "192.0.2.1", "198.51.100.{}"
 SPELLINGS = ("bob", "@bob", "@@bob", " bob ", "BOB", "@BoB", "bob@example.org", "BOB@Example.ORG", "@bob@example.org")
@@ -24,27 +24,6 @@ def options() -> dict[str, Any]:
 @pytest.fixture
 async def application(stage: Stage) -> Application:
     return await stage.application(SECRET, redirect_uris=(CALLBACK,))
-
-
-class Guest:
-    """A client at an address that tries to sign in on the page and by the password grant."""
-
-    def __init__(self, stage: Stage, application: Application, address: str) -> None:
-        self._client = stage.anybody()
-        self._application = application
-        self._headers = {"X-Forwarded-For": address}
-
-    async def page(self, login: str, password: str) -> int:
-        """302 if signed in, 200 if asked again, 429."""
-        query = urlencode(asked(self._application))
-        form = hidden(await self._client.get(f"/oauth/authorize?{query}", headers=self._headers))
-        typed = form | {"username": login, "password": password}
-        return (await self._client.post("/oauth/authorize", typed, headers=self._headers)).status
-
-    async def grant(self, login: str, password: str) -> Reply:
-        client = {"client_id": self._application.client_id, "client_secret": SECRET}
-        form = {"grant_type": "password", "username": login, "password": password} | client
-        return await self._client.post("/oauth/token", form, headers=self._headers)
 
 
 async def many_wrong(stage: Stage, application: Application, login: str = "bob") -> None:

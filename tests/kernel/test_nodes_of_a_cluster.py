@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from troupe.actors.broadcast.publications import UNKNOWN, Publications
-from troupe.actors.cluster.cluster import OtherNodes
+from troupe.actors.cluster.cluster import POLL_EVERY, OtherNodes
 from troupe.actors.cluster.lease_clock import lease_time
 from troupe.actors.cluster.membership import Member, Membership
 from troupe.actors.cluster.peers import DRIFT, LATE, VALID
@@ -18,6 +18,7 @@ from troupe.actors.cluster.wire import (
     Acknowledgement,
     Body,
     Bundle,
+    Counts,
     NodeDatagram,
     PeerPoll,
     PollAnswer,
@@ -474,6 +475,46 @@ async def test_a_process_joins_once() -> None:
         with pytest.raises(Removed), trio.fail_after(1):
             await world.cluster.run(trio.Event())
         assert not world.cluster.is_complete
+
+
+# Counts of rate limits
+
+
+def told(world: World, subject: str) -> list[int]:
+    """Return the counts of a subject that the node has told."""
+    found = [body.counts["rule"][ends] for body in world.bodies(Counts) for ends in body.counts["rule"]]
+    return [counts[subject] for counts in found if subject in counts]
+
+
+async def test_counts_are_told_at_once_or_with_the_next_poll(world: World) -> None:
+    await meet(world)
+    ends = int(world.ids.now().timestamp()) + 300
+    assert world.cluster.counts.add("rule", 240, ends, "ada", 10) == 0
+    assert world.cluster.counts.add("rule", 240, ends, "bob", 9) == 0
+    assert world.cluster.counts.add("rule", 240, ends, "eve", 1) == 0
+    assert (told(world, "ada"), told(world, "bob")) == ([10], [])
+    await trio.sleep(1.5 * POLL_EVERY)
+    assert told(world, "bob") == [9]
+    await trio.sleep(20)
+    assert set(told(world, "ada")) == {10}, "it is told again, because datagrams are lost"
+    assert told(world, "eve") == []
+
+
+async def test_the_counts_of_another_node_are_heard_until_it_has_ended_and_then_told_for_it(world: World) -> None:
+    await meet(world)
+    ends = int(world.ids.now().timestamp()) + 300
+    world.take(Counts("", {"rule": {ends: {"ada": 30}}}))
+    assert world.cluster.counts.add("rule", 240, ends, "ada", 1) == 30
+    await trio.sleep(1)
+    assert told(world, "ada") == []
+    world.change(left=[Member("two", 7, 2)])
+    world.join(8)
+    await trio.sleep(1)
+    assert world.cluster.counts.of_others("rule", ends, "ada") == 30
+    body = world.bodies(Counts)[0]
+    assert (body.of, body.counts) == ("two/7", {"rule": {ends: {"ada": 30}}})
+    world.take(Counts("one/5", {"rule": {ends: {"ada": 1}}}), sender=8)
+    assert world.cluster.counts.of_others("rule", ends, "ada") == 30, "its own counts are not another node's"
 
 
 async def test_a_node_that_ends_takes_no_more_datagrams() -> None:
