@@ -109,7 +109,7 @@ class Node:
     def __init__(self, url: str, name: str = "n1", cluster: str = "test") -> None:
         self.log = Heard()
         self.received: list[tuple[str, bytes]] = []
-        self.transport = NatsTransport(url, name, cluster, self.log)
+        self.transport = NatsTransport(url, name, cluster, self.log, chance=lambda: 0.5)
         self.transport.receive = lambda sender, datagram: self.received.append((sender, datagram))
         self.stopping = trio.Event()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -146,10 +147,12 @@ def test_a_payload_that_is_too_large_is_skipped_without_being_kept() -> None:
     assert parse(whole[:100], whole[100:-9], whole[-9:]) == skipped
 
 
-def test_the_largest_payload_is_read_in_pieces() -> None:
+def test_the_largest_payload_is_read_in_small_pieces_and_is_not_copied_at_each() -> None:
     whole = b"MSG a.b 1 %d\r\n" % LARGEST_PAYLOAD + bytes(LARGEST_PAYLOAD) + b"\r\n"
-    pieces = [whole[at : at + 1000] for at in range(0, len(whole), 1000)]
+    pieces = [whole[at : at + 50] for at in range(0, len(whole), 50)]
+    before = time.process_time()
     assert parse(*pieces) == [NatsMessage(b"a.b", b"", bytes(LARGEST_PAYLOAD))]
+    assert time.process_time() - before < 0.1  # seconds; 0.003, and 0.3 with a copy for each piece
 
 
 def test_between_two_operations_nothing_is_left() -> None:

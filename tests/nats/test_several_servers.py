@@ -9,6 +9,9 @@ from pathlib import Path
 
 import trio
 
+from troupe.actors.cluster.nats.connection import FLUSH
+from troupe.actors.cluster.nats.transport import OVERLAP
+
 from ..waiting import until
 from .broker import Broker, Node, free_port, nodes, running
 
@@ -82,9 +85,10 @@ async def test_a_server_that_is_about_to_end_is_left_without_a_loss(tmp_path: Pa
             while one.log.records[-1] != ("bus.found", {"address": second.place}):
                 two.send("n1", b"%d" % (number := number + 1))
                 await trio.sleep(0.001)
-            for _ in range(1000):
+            over_at = trio.current_time() + OVERLAP + FLUSH / 2
+            while trio.current_time() < over_at:
                 two.send("n1", b"%d" % (number := number + 1))
-                await trio.sleep(0.002)
+                await trio.sleep(0.001)
             await until(lambda: one.received[-1] == ("n2", b"%d" % number))
             assert {datagram for _, datagram in one.received} == {b"%d" % each for each in range(1, number + 1)}
             assert one.log.count("bus.lost") == 0

@@ -214,3 +214,21 @@ async def test_a_process_that_stood_still_reads_before_it_judges_the_server(tmp_
             await second.until_received(("n1", b"before"))
             await trio.sleep(2 * PING_EVERY)
             assert (first.log.count("bus.lost"), second.log.count("bus.lost")) == (0, 0)
+
+
+async def test_other_tasks_run_while_thousands_of_messages_are_handled(tmp_path: Path) -> None:
+    with running(tmp_path) as broker:
+        node = Node(broker.url)
+        handled: list[int] = []  # messages between two rounds of another task
+
+        def receive(sender: str, datagram: bytes) -> None:
+            handled[-1] += 1
+            time.sleep(0.0002)
+
+        node.transport.receive = receive
+        async with nodes(node):
+            flood(broker, b"PUB troupe.test.n1 troupe.test.n2 1\r\nx\r\n", times=2000)
+            while sum(handled) < 2000:
+                handled.append(0)
+                await trio.lowlevel.checkpoint()
+        assert 1 < max(handled) < 100  # those of a read are 1,500

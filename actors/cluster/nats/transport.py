@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 import trio
@@ -26,7 +27,7 @@ STABLE = 5.0  # seconds after which a connection that is lost is no failed attem
 OVERLAP = 1.0  # seconds for which the old connection is still read, after another has replaced it
 REPORT_EVERY = 60.0  # seconds between two records about the same
 MOST_EXPLAINED = 8  # different errors in the log
-MOST_SENDERS = 256  # names of subjects that are kept; there are at most 63 nodes
+MOST_SENDERS = 128  # subjects of replies whose nodes are kept; there are at most 63 nodes
 LONGEST_ERROR = 300  # characters
 
 
@@ -53,7 +54,7 @@ class NatsTransport:
         self._connection: BrokerConnection | None = None
         self._nursery: trio.Nursery
         self._beginnings: dict[str, bytes] = {}  # of PUB, by node
-        self._senders: dict[bytes, str | None] = {}  # nodes by the subjects of replies; None for other subjects
+        self._sender_of = lru_cache(MOST_SENDERS)(self._read_sender)
         self._assembly = PartAssembly()
         self._split = int(chance() * 2**32)  # the number of the last datagram that was split
         self._dropped = Counter[str]()  # by reason: datagrams that are not reported yet
@@ -113,17 +114,11 @@ class NatsTransport:
     def _subject_of(self, node: str) -> bytes:
         return self._prefix + _token(node).encode()
 
-    def _sender_of(self, reply: bytes) -> str | None:
+    def _read_sender(self, reply: bytes) -> str | None:
         """Return the node with this subject. None if it is this one, or none of this cluster."""
-        try:
-            return self._senders[reply]
-        except KeyError:
-            if len(self._senders) >= MOST_SENDERS:
-                self._senders.clear()
-            is_node = reply.startswith(self._prefix) and reply != self._subject
-            sender = unquote(reply[len(self._prefix) :]) if is_node else None
-            self._senders[reply] = sender
-            return sender
+        if not reply.startswith(self._prefix) or reply == self._subject:
+            return None
+        return unquote(reply[len(self._prefix) :])
 
     # The connection ---------------------------------------------------------------------------------------------------
 
