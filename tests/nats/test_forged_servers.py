@@ -272,3 +272,26 @@ async def test_a_server_that_talks_and_never_listens_is_left() -> None:
                 await until(lambda: node.log.count("bus.lost") == 1)
             assert "it has not read anything for 5 s" in node.log.errors("bus.lost")[0]
             await node.until_connected()
+
+
+async def test_limits_that_change_are_believed_or_refused() -> None:
+    smaller = b'INFO {"max_payload":2000,"headers":true}\r\n'
+    async with forged(greeting(smaller, message(b"1")), greeting(b'INFO {"max_payload":10}\r\n'), greeting()) as url:
+        node = Node(url)
+        async with nodes(node):
+            await node.until_received(("n2", b"1"))
+            node.send("n2", bytes(5000))
+            assert node.log.count("bus.lost") == 0
+        node = Node(url)
+        async with nodes(node):
+            await until(lambda: node.log.count("bus.found") == 2)
+            assert "its max_payload is too small" in node.log.errors("bus.lost")[0]
+
+
+async def test_a_transport_that_was_cancelled_takes_nothing() -> None:
+    async with forged(greeting()) as url:
+        node = Node(url)
+        async with nodes(node):
+            assert node.transport.is_connected
+        assert not node.transport.is_connected
+        node.send("n2", b"dropped")

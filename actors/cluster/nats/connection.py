@@ -13,7 +13,7 @@ from typing import Protocol
 
 import trio
 
-from .handshake import READ_AT_ONCE, ConnectionLost, Greeting, explained, io
+from .handshake import READ_AT_ONCE, ConnectionLost, Greeting, check, explained, io
 from .protocol import (
     PING,
     PONG,
@@ -146,7 +146,7 @@ class BrokerConnection:
                     self._execute(operation)
                 if trio.current_time() > now + STRETCH:
                     await trio.lowlevel.checkpoint()
-                    now = trio.current_time()
+                    self._heard_at = now = trio.current_time()  # it is this node that is slow
         raise ConnectionLost(CLOSED)
 
     def _execute(self, operation: Operation) -> None:
@@ -158,7 +158,7 @@ class BrokerConnection:
                 if self._pings:
                     self._pings.popleft()[1].set()
             case Info():
-                self.info = operation
+                self.info = check(operation)
                 self._receiver.learn(self, operation)
                 if operation.ldm:
                     self.leaving.set()

@@ -76,6 +76,13 @@ def explained(error: str) -> str:
     return f"it says {error!r}{remedy and f': {remedy}'}"
 
 
+def check(info: Info) -> Info:
+    """Return an INFO with limits that a node can keep. Raises ConnectionLost for others."""
+    if info.max_payload < SMALLEST_PAYLOAD:
+        raise ConnectionLost(f"its max_payload is too small: raise it to {SMALLEST_PAYLOAD} or more")
+    return info
+
+
 async def _greet(stream: trio.SocketStream, server: BrokerServer) -> Greeting:
     first = b""
     with trio.move_on_after(SILENCE_BEFORE_TLS if server.demands_tls else PATIENCE):
@@ -114,9 +121,7 @@ async def _read_info(stream: Stream, data: bytes) -> Info:
 def _checked(operations: list[Operation], parser: Parser) -> Info:
     match operations:
         case [Info() as info] if parser.is_between:
-            if info.max_payload < SMALLEST_PAYLOAD:
-                raise ConnectionLost(f"its max_payload is too small: raise it to {SMALLEST_PAYLOAD} or more")
-            return info
+            return check(info)
         case [Info(), ServerError(text)]:
             raise ConnectionLost(explained(text))
         case _:

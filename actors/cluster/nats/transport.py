@@ -124,16 +124,17 @@ class NatsTransport:
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Stay connected until `stopping`. It has started before it is connected: no part of a server waits for it."""
-        async with trio.open_nursery() as self._nursery:
-            self._nursery.start_soon(self._stay_connected)
-            self._nursery.start_soon(self._report_drops)
-            self._nursery.start_soon(self._forget_parts)
-            task_status.started()
-            await stopping.wait()
-            if self._connection is not None:
-                await self._connection.end()
-            self._nursery.cancel_scope.cancel()
-        self._connection = None
+        try:
+            async with trio.open_nursery() as self._nursery:
+                for work in (self._stay_connected, self._report_drops, self._forget_parts):
+                    self._nursery.start_soon(work)
+                task_status.started()
+                await stopping.wait()
+                if self._connection is not None:
+                    await self._connection.end()
+                self._nursery.cancel_scope.cancel()
+        finally:
+            self._connection = None
 
     async def _stay_connected(self) -> None:
         last: BrokerServer | None = None
