@@ -91,9 +91,22 @@ def read_sources(
             found.setdefault(name, []).append(source)
     values = {name: sources[-1].value for name, sources in found.items()}
     try:
-        return SettingsSources(Settings.model_validate(values), found)
+        settings = Settings.model_validate(values)
     except ValidationError as error:
         raise ConfigurationError("\n".join(_complaints(error, found))) from None
+    if settings.bus_url:
+        _check_bus(settings.bus_url.get_secret_value(), found["bus_url"][-1])
+    return SettingsSources(settings, found)
+
+
+def _check_bus(urls: str, source: Source) -> None:
+    # Late: the client of NATS, which a server that is alone does not need.
+    from ...actors.cluster.nats.servers import BadBusUrl, parse
+
+    try:
+        parse(urls)
+    except BadBusUrl as error:
+        raise ConfigurationError(f"bus_url (from {source}) can't be taken: {error}.") from None
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:

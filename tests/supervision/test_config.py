@@ -69,6 +69,16 @@ def test_checking_says_what_is_ignored_and_that_the_rest_can_be_used() -> None:
     assert json.loads(config("check", "--json", TROUPE_PORT="x").stdout)["usable"] is False
 
 
+def test_addresses_of_a_bus_that_can_not_be_read_are_refused_without_their_password() -> None:
+    checked = config("check", TROUPE_BUS_URL="nats://ada:hid#den@10.0.0.1:4222")
+    assert (checked.exit_code, checked.stdout) == (
+        2,
+        "bus_url (from the environment) can't be taken: it looks like nats://user:password@host:4222,host2:4222, and in"
+        " user and password each of / : @ , # ? % is written as % and two hexadecimal digits.\n"
+        "The settings can't be used.\n",
+    )
+
+
 def test_what_is_at_its_default_is_shown_only_with_all() -> None:
     assert config("show", TROUPE_PORT="3001").stdout == "port = 3001  (TROUPE_PORT)\n"
     shown = json.loads(config("show", "--all", "--json").stdout)

@@ -74,7 +74,7 @@ def parse(urls: str) -> Sequence[BrokerServer]:
         except ValueError:
             raise BadBusUrl(UNREADABLE) from None  # its text repeats a part of the URL
         if scheme not in SCHEMES:
-            raise BadBusUrl("bus_url must begin with nats:// or tls://")
+            raise BadBusUrl("its addresses begin with nats:// or tls://")
         if HOST.fullmatch(host) is None or parts.path.strip("/") or parts.query or parts.fragment:
             raise BadBusUrl(UNREADABLE)
         if parts.username:
@@ -84,7 +84,7 @@ def parse(urls: str) -> Sequence[BrokerServer]:
 
 
 UNREADABLE = (
-    "bus_url can't be read: it looks like nats://user:password@host:4222,host2:4222, and in user and password each of"
+    "it looks like nats://user:password@host:4222,host2:4222, and in user and password each of"
     " / : @ , # ? % is written as % and two hexadecimal digits"
 )
 
