@@ -494,7 +494,7 @@ async def test_counts_are_told_at_once_or_with_the_next_poll(world: World) -> No
     assert world.cluster.counts.add("rule", 240, ends, "eve", 1) == 0
     assert (told(world, "ada"), told(world, "bob")) == ([10], [])
     await trio.sleep(1.5 * POLL_EVERY)
-    assert told(world, "bob") == [9]
+    assert {*told(world, "bob")} == {9}
     await trio.sleep(20)
     assert set(told(world, "ada")) == {10}, "it is told again, because datagrams are lost"
     assert told(world, "eve") == []
