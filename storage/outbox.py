@@ -114,6 +114,19 @@ LEFT_BY = """
     FROM outbox WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
 
+# Facts of the actors of accounts and lists, whose partitions are their addresses. The index has the groups in the order
+# of their bytes.
+FACTS_OF = f"""
+    SELECT coalesce(shard, 0) AS shard, id FROM unnest('{{account/,list/}}'::text[]) AS kind (beginning)
+    CROSS JOIN LATERAL (
+        SELECT shard, id FROM outbox
+        WHERE queue = $1 AND {GROUP} >= beginning AND {GROUP} < beginning || chr(127)
+        AND coalesce(shard, 0) = ANY($2::smallint[])
+    ) AS facts
+"""
+
+STILL_THERE = "SELECT id FROM outbox WHERE id = ANY($1::bigint[])"
+
 COUNT_GROUP = f"""
     SELECT count(*) FROM (
         SELECT FROM outbox WHERE queue = $1 AND {GROUP} BETWEEN $2 AND $2 ORDER BY {GROUP} LIMIT $3
@@ -295,6 +308,19 @@ async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collecti
     """Return the due effects of one partition, oldest first, without those in progress."""
     rows = await db.fetch(LEFT_BY, key, now, list(exclude_ids))
     return [_effect(row) for row in rows]
+
+
+async def facts_of(db: Connection, queue: str, shards: Sequence[int]) -> dict[int, set[int]]:
+    """Return the ids of the facts of actors that are not published, by the shard of the actor."""
+    found: dict[int, set[int]] = {}
+    for row in await db.fetch(FACTS_OF, queue, shards):
+        found.setdefault(row["shard"], set()).add(row["id"])
+    return found
+
+
+async def still_there(db: Connection, ids: Collection[int]) -> set[int]:
+    """Return the ids of effects that are not done."""
+    return {row["id"] for row in await db.fetch(STILL_THERE, list(ids))}
 
 
 async def count_group(db: Connection, queue: str, group: str, most: int) -> int:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVarTuple, Unpack
 
 import trio
 
-from ...storage.engine.database import Database, Removed
+from ...storage.engine.database import Database, Entering, Removed
 from ...storage.engine.shards import SHARDS, shard_of
 from ..broadcast.publications import Publications
 from ..kernel import Ids, Origin, Record, Runtime
@@ -111,6 +111,13 @@ class OtherNodes:
 
     def took(self, shard: int) -> bool:
         return self._membership.own.took(shard)
+
+    @property
+    def taken(self) -> Sequence[Entering]:
+        return self._membership.own.taken
+
+    def settle(self, taken: Entering) -> None:
+        self._membership.own.settle(taken)
 
     def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
         return self.bundles.send(facts, origin)

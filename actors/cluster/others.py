@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from ...storage.engine.database import Entering
 from ..kernel import Origin
 from ..kernel.errors import NotAnswered
 
@@ -61,10 +62,19 @@ class Others(Protocol):
         ...
 
     def took(self, shard: int) -> bool:
-        """True if this node owns a shard that it has taken from another node since it started.
+        """True if this node owns a shard that it has taken since it started, and may have facts of it to publish.
 
-        The former owner may have committed facts that it has not published.
+        The former owner may have committed facts that it has not published. It is true until they are published.
         """
+        ...
+
+    @property
+    def taken(self) -> Sequence[Entering]:
+        """The shards for which `took` is true, with their epochs."""
+        ...
+
+    def settle(self, taken: Entering) -> None:
+        """Note that all facts are published that the former owner of a shard has committed."""
         ...
 
     def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
@@ -93,6 +103,11 @@ class Alone:
 
     def took(self, shard: int) -> bool:
         return False
+
+    taken: Sequence[Entering] = ()
+
+    def settle(self, taken: Entering) -> None:
+        """Nothing was taken."""
 
     def send(self, facts: Sequence[object], origin: Origin) -> Awaitable[None] | None:
         return None

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import trio
 
 from ...storage import outbox, stream_log
-from ...storage.engine.database import Doubtful, Unavailable
+from ...storage.engine.database import Doubtful, Entering, Unavailable
 from ...storage.engine.shards import SHARDS, shard_of
 from ...storage.outbox import DueEffect
 from ..broadcast.publications import Publications
@@ -78,6 +78,8 @@ class FactRelay(Relay[EffectContext]):
         # Ids of promises whose turns wait for crowded timelines: the relay must not claim them.
         self._held: set[int] = set()
         self._owed: dict[str, set[int]] = {}  # by partition: ids of promises that turns have left to the relay
+        # Ids of the promises that former owners of shards have left unpublished, by the shard and its epoch.
+        self._left_behind: dict[Entering, set[int]] = {}
         self._looks = False  # True while the relay looks for rows
         self._logged: set[int] = set()  # ids of promises that were logged while a look or a worker could have them
         self._publishing = Counter[str]()  # the number of running publications of the relay, by partition
@@ -234,6 +236,8 @@ class FactRelay(Relay[EffectContext]):
             await super()._look(nursery)
         finally:
             self._looks = False
+        if self._others.taken:
+            await self._settle_taken()
 
     async def _release_unclaimed(self) -> None:
         await self._flush()
@@ -270,6 +274,23 @@ class FactRelay(Relay[EffectContext]):
         """Forget the promises of accounts whose shard another node has taken. Its relay publishes them."""
         for key in [key for key in self._owed if not self._others.owns(shard_of(Address.parse(key).key))]:
             del self._owed[key]
+
+    async def _settle_taken(self) -> None:
+        """Find out which facts the former owners of shards have left, and settle each shard when they are published.
+
+        They are found by the first look after this node has taken the shard: its former owner can't add any more.
+        """
+        taken = self._others.taken
+        self._left_behind = {of: ids for of, ids in self._left_behind.items() if of in taken}
+        if ids := set[int]().union(*self._left_behind.values()):
+            left = await self._database.read(outbox.still_there, ids)
+            self._left_behind = {of: ids & left for of, ids in self._left_behind.items()}
+        if new := [of for of in taken if of not in self._left_behind]:
+            found = await self._database.read(outbox.facts_of, self.queue.name, [shard for shard, _ in new])
+            self._left_behind |= {of: found.get(of[0], set()) for of in new}
+        for of in [of for of, ids in self._left_behind.items() if not ids]:
+            self._others.settle(of)
+            del self._left_behind[of]
 
     def _excluded(self) -> Collection[int]:
         return (*super()._excluded(), *self._published_ids(), *self._held)

@@ -94,8 +94,18 @@ class Epochs:
         return self._entering[shard][1] != NOT_OWNED
 
     def took(self, shard: int) -> bool:
-        """True if this process has taken the shard while it ran: its former owner may have left work undone."""
+        """True if this process has taken the shard while it ran, and the former owner may have left work undone."""
         return shard in self._taken
+
+    @property
+    def taken(self) -> list[Entering]:
+        """The shards for which `took` is true, in their order, with their epochs."""
+        return [self._entering[shard] for shard in sorted(self._taken)]
+
+    def settle(self, taken: Entering) -> None:
+        """Note that no work of the former owner of a shard is left, unless the shard was taken again since."""
+        if self._entering[taken[0]] == taken:
+            self._taken.discard(taken[0])
 
 
 #: The epochs of a database that no node has used yet.

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -346,7 +346,7 @@ async def test_a_transaction_outside_of_shards_commits_before_the_row_of_its_nod
     """Meanwhile the node beats, and others of its transactions go on."""
     a, b = await start(pool, "a"), await start(pool, "b")
     silent, inside, go_on, gone = await row_of(pool, "a"), trio.Event(), trio.Event(), trio.Event()
-    works = {
+    works: dict[str, Callable[[Connection], Awaitable[object]]] = {
         "removal": partial(nodes.remove, silent=silent, name="b", incarnation=b.incarnation),
         "join": partial(nodes.join, name="a"),
         "leave": partial(nodes.leave, name="a", incarnation=a.incarnation),
@@ -436,7 +436,11 @@ async def test_only_nodes_of_a_cluster_look_for_their_row(pool: ConnectionPool, 
 async def note_statements(db: Any) -> list[str]:
     """Return a list to which the statements of this connection are added from now on."""
     sent: list[str] = []
-    db.add_query_logger(lambda record: sent.append(record.query))
+
+    def note(record: Any) -> None:
+        sent.append(record.query)
+
+    db.add_query_logger(note)
     return sent
 
 

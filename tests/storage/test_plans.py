@@ -483,6 +483,8 @@ QUERIES = [
     ("pins of an account", pins.PINNED, (7,)),
     *both("dead letters", dead_letters.PAGE, *PAGE),
     ("effects due", outbox.DUE, (NOW, "q1", [1, 2], ["account/7"], "", 10, 100, [7, 8])),
+    ("facts of some shards", outbox.FACTS_OF, ("q1", [7, 8])),
+    ("effects that are not done", outbox.STILL_THERE, ([7, 8],)),
     ("effect that waits", outbox.WAITS, ("account/7",)),
     ("any effect under a key", outbox.EXISTS, ("account/7",)),
     ("effects under a key", outbox.UNDER, ("account/7", 200)),

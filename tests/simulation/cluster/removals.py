@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import trio
@@ -42,7 +43,7 @@ async def revoke_tokens(sim: SimulatedCluster) -> None:
             assert (reply.status == 401) is revoked, f"{node.name} answers {reply.status} to {person.name}"
 
 
-async def _revoke(sim: SimulatedCluster, people: list[Person], asked: trio.Event) -> None:
+async def _revoke(sim: SimulatedCluster, people: Sequence[Person], asked: trio.Event) -> None:
     application = sim.database.rows(APPLICATION)[0]["client_id"]
     for person in people:
         fields = {"token": token_of(person), "client_id": application, "client_secret": "-"}
@@ -56,7 +57,7 @@ async def _revoke(sim: SimulatedCluster, people: list[Person], asked: trio.Event
     asked.set()
 
 
-async def _read(sim: SimulatedCluster, people: list[Person], node: SimulatedNode, asked: trio.Event) -> None:
+async def _read(sim: SimulatedCluster, people: Sequence[Person], node: SimulatedNode, asked: trio.Event) -> None:
     while not asked.is_set():
         for person in people:
             await Get(person, HOME).send(sim, node)
