@@ -10,9 +10,9 @@ from .engine.sql import Statement, assigned, insert_into, rows_of
 
 FilterAction = Literal["warn", "hide", "blur"]
 
-OF_ACCOUNT = """
+FILTERS = """
     SELECT
-        f.id, f.title, f.contexts, f.action, f.expires_at,
+        f.account_id, f.id, f.title, f.contexts, f.action, f.expires_at,
         (
             SELECT jsonb_agg(jsonb_build_array(k.id, k.keyword, k.whole_word) ORDER BY k.id)
             FROM filter_keywords k WHERE k.filter_id = f.id
@@ -21,8 +21,10 @@ OF_ACCOUNT = """
             SELECT jsonb_agg(jsonb_build_array(s.id, s.status_id) ORDER BY s.id)
             FROM filter_statuses s WHERE s.filter_id = f.id
         ) AS statuses
-    FROM filters f WHERE f.account_id = $1 ORDER BY f.id
+    FROM filters f WHERE f.account_id = {owner} ORDER BY f.id
 """
+OF_ACCOUNT = FILTERS.format(owner="$1")
+OF_ACCOUNTS = FILTERS.format(owner="ANY($1::bigint[])")
 
 INSERT = Statement(
     insert_into(
@@ -93,6 +95,14 @@ async def of_account(db: Connection, account_id: int) -> tuple[Filter, ...]:
     return tuple(_filter(row) for row in await db.fetch(OF_ACCOUNT, account_id))
 
 
+async def of_accounts(db: Connection, account_ids: Sequence[int]) -> dict[int, tuple[Filter, ...]]:
+    """All filters of several accounts, by account, the oldest first."""
+    found: dict[int, list[Filter]] = {id: [] for id in account_ids}
+    for row in await db.fetch(OF_ACCOUNTS, account_ids):
+        found[row["account_id"]].append(_filter(row))
+    return {id: tuple(rows) for id, rows in found.items()}
+
+
 async def insert(db: Connection, owner: int, new: Filter, now: datetime) -> None:
     """Store a filter with its keywords."""
     await db.execute(*INSERT.bind(new, owner=owner, now=now))
@@ -132,7 +142,7 @@ def _missing(
 
 
 def _filter(row: Row) -> Filter:
-    id, title, contexts, action, expires_at, keywords, statuses = row.values()
+    _, id, title, contexts, action, expires_at, keywords, statuses = row.values()
     return Filter(
         id,
         title,

@@ -18,28 +18,36 @@ LOCK_PAIRS = f"""
     ) AS keys
 """
 
-FOLLOWING = (
-    "SELECT target_account_id AS id, id AS since, show_reblogs, notify, languages FROM follows WHERE account_id = $1"
-)
+FOLLOWING_COLUMNS = "target_account_id AS id, id AS since, show_reblogs, notify, languages"
+FOLLOWING = f"SELECT {FOLLOWING_COLUMNS} FROM follows WHERE account_id = $1"
+FOLLOWING_OF_MANY = f"""
+    SELECT account_id AS viewer, {FOLLOWING_COLUMNS} FROM follows WHERE account_id = ANY($1::bigint[])
+"""
 
 # The small sets, in one row: a statement for each would take longer to send than to run.
-SETS = """
+SETS_OF = """
     SELECT
-        ARRAY(SELECT target_account_id FROM follow_requests WHERE account_id = $1) AS requested,
-        ARRAY(SELECT target_account_id FROM blocks WHERE account_id = $1) AS blocking,
-        ARRAY(SELECT account_id FROM blocks WHERE target_account_id = $1) AS blocked_by,
-        ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = $1) AS domain_blocks,
+        ARRAY(SELECT target_account_id FROM follow_requests WHERE account_id = {viewer}) AS requested,
+        ARRAY(SELECT target_account_id FROM blocks WHERE account_id = {viewer}) AS blocking,
+        ARRAY(SELECT account_id FROM blocks WHERE target_account_id = {viewer}) AS blocked_by,
+        ARRAY(SELECT domain FROM account_domain_blocks WHERE account_id = {viewer}) AS domain_blocks,
         ARRAY(
-            SELECT t.name FROM followed_tags f JOIN tags t ON t.id = f.tag_id WHERE f.account_id = $1 ORDER BY f.id
+            SELECT t.name FROM followed_tags f JOIN tags t ON t.id = f.tag_id
+            WHERE f.account_id = {viewer} ORDER BY f.id
         ) AS followed_tags,
-        ARRAY(SELECT id FROM followed_tags WHERE account_id = $1 ORDER BY id) AS tags_since,
+        ARRAY(SELECT id FROM followed_tags WHERE account_id = {viewer} ORDER BY id) AS tags_since,
         muting.ids AS muting, muting.hide_notifications, muting.expires_at
     FROM (
         SELECT
             array_agg(target_account_id) AS ids, array_agg(hide_notifications) AS hide_notifications,
             array_agg(expires_at) AS expires_at
-        FROM mutes WHERE account_id = $1
+        FROM mutes WHERE account_id = {viewer}
     ) AS muting
+"""
+SETS = SETS_OF.format(viewer="$1")
+SETS_OF_MANY = f"""
+    SELECT viewer.id AS viewer, sets.*
+    FROM unnest($1::bigint[]) AS viewer (id), LATERAL ({SETS_OF.format(viewer="viewer.id")}) AS sets
 """
 
 # How the first of each pair stands to the second.
@@ -166,7 +174,19 @@ def _muting(sets: Row) -> dict[int, tuple[bool, datetime | None]]:
 async def relations(db: Connection, account_id: int) -> Relations:
     """Return all relations of an account. Expired mutes are included: the reader has the clock."""
     sets = await db.fetchrow(SETS, account_id)
-    following = await db.fetch(FOLLOWING, account_id)
+    return _relations(sets, await db.fetch(FOLLOWING, account_id))
+
+
+async def relations_of_many(db: Connection, account_ids: Sequence[int]) -> dict[int, Relations]:
+    """Return all relations of several accounts, by account: as `relations`, in two queries."""
+    following: dict[int, list[Row]] = {id: [] for id in account_ids}
+    sets = await db.fetch(SETS_OF_MANY, account_ids)
+    for row in await db.fetch(FOLLOWING_OF_MANY, account_ids):
+        following[row["viewer"]].append(row)
+    return {row["viewer"]: _relations(row, following[row["viewer"]]) for row in sets}
+
+
+def _relations(sets: Row, following: Sequence[Row]) -> Relations:
     return Relations(
         following={row["id"]: _terms(row) for row in following},
         requested=_ids(sets["requested"]),

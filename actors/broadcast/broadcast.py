@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
+import trio
+
 from ...storage.timeline_entries import TimelineEntry
 from ..kernel import Address, Cell, Message, Origin, Runtime
+from ..kernel.inspection import SLICE
 from ..rules.visibility import belongs_in_public, belongs_under_tags
 from ..shown.statuses import ShownStatus, entry_of
 from .audience import Audience
@@ -82,6 +85,7 @@ class Broadcast:
         self.with_position = publications.with_position
         self.edits = NewestVersions[int]()  # ids of edits, by status
         self.reactions = NewestVersions[tuple[int, str]]()  # by announcement and name
+        self._to_many = trio.Lock()  # held while a message goes to more actors than a slice has
 
     def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
         """True if a timeline of the status, or the home of one of the `recipients`, is crowded."""
@@ -114,9 +118,18 @@ class Broadcast:
     def to_home(self, account_id: int, message: Message[None], origin: Origin) -> None:
         self.runtime.tell_awake(home_address(account_id), message, origin=origin)
 
-    def to_all(self, kind: str, message: Message[None], origin: Origin) -> None:
-        """Send a message to all awake actors of a kind."""
-        self.runtime.tell_all(kind, message, origin=origin)
+    async def to_all(self, kind: str, message: Message[None], origin: Origin) -> None:
+        """Send a message to all awake actors of a kind.
+
+        Many actors get it in slices, and other tasks run between these. All actors get such messages in one order.
+        """
+        if len(self.runtime.pools[kind].cells) <= SLICE and not self._to_many.locked():
+            self.runtime.tell_all(kind, message, origin=origin)
+            return
+        async with self._to_many:
+            for cells in self.runtime.awake_in_slices(kind):
+                self.runtime.tell_cells(kind, cells, message, origin=origin)
+                await trio.lowlevel.checkpoint()
 
     def to_followers(self, author: int, tags: Iterable[str], message: Message[None], origin: Origin) -> None:
         """Send a message to homes and lists that show statuses of an author, and to homes that follow a hashtag."""
@@ -166,11 +179,18 @@ class Broadcast:
         for cell in dict.fromkeys((*own, *self.runtime.awake("public"), *self.runtime.awake("tag"))):
             self.runtime.resync(cell.address)
 
-    def reread_timelines(self) -> None:
-        """Make every awake timeline read its rows again."""
+    async def reread_timelines(self, *, hold: bool = False) -> None:
+        """Make every awake timeline read its rows again. With `hold`, its streams wait until then.
+
+        Other tasks run between slices of many timelines. A timeline reads its rows after the messages that it gets
+        meanwhile.
+        """
         for kind in TIMELINES:
-            for cell in self.runtime.awake(kind):
-                self.runtime.resync(cell.address)
+            for number, cells in enumerate(self.runtime.awake_in_slices(kind)):
+                if number:
+                    await trio.lowlevel.checkpoint()
+                for cell in cells:
+                    self.runtime.resync(cell.address, hold=hold)
 
     def _homes_of(self, author: int, names: Iterable[str]) -> Iterable[Cell]:
         """Return the awake homes that show statuses of an author or follow one of these hashtags, each once."""

@@ -11,12 +11,15 @@ its result. Facts about a pair of accounts have stamps, so that an outdated fact
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Protocol
 from weakref import WeakValueDictionary
+
+import trio
 
 from ...storage import filters, relations
 from ...storage.engine.database import Database
@@ -30,6 +33,10 @@ from ..shown.notifications import ShownNotification
 # Two changes of a pair that could overtake each other are milliseconds apart, so the oldest stamps may be forgotten.
 ACCOUNTS_REMEMBERED = 10_000
 PAIRS_REMEMBERED = 1_000  # of each
+
+# Accounts whose rows are read at once: with 300 follows each, they keep the loop for ten milliseconds.
+READ_AT_ONCE = 25
+LOOKS = 1_000  # accounts in use that are looked at in a row, of which most have no streams
 
 Change = Callable[["ViewerRules"], None]
 
@@ -277,9 +284,26 @@ class Viewers:
 
     async def read_again(self, account_ids: Iterable[int]) -> None:
         """Read the rows of watched accounts after unknown changes. Actors read theirs themselves."""
-        for account_id in account_ids:
-            if (rules := self._rules.get(account_id)) is not None and rules.is_watched:
-                await self.read(account_id)
+        for looked_at in batched(account_ids, LOOKS):
+            watched = [id for id in looked_at if (rules := self._rules.get(id)) is not None and rules.is_watched]
+            for ids in batched(watched, READ_AT_ONCE):
+                await self._read_many(ids)
+            if len(looked_at) == LOOKS:
+                await trio.lowlevel.checkpoint()
+
+    async def _read_many(self, account_ids: Sequence[int]) -> None:
+        """Read the rows of several accounts, with as many queries as for one."""
+        of = {id: rules for id in account_ids if (rules := self._rules.get(id)) is not None}
+        with ExitStack() as contexts:
+            readings = {id: contexts.enter_context(self._reading(rules)) for id, rules in of.items()}
+            found = await self._database.read(relations.relations_of_many, list(of))
+            for id, rows in found.items():
+                of[id].take_relations(readings[id], perspective_of(id, rows), self._new_id)
+        with ExitStack() as contexts:
+            readings = {id: contexts.enter_context(self._reading(rules)) for id, rules in of.items()}
+            filtering = await self._database.read(filters.of_accounts, list(of))
+            for id, rows in filtering.items():
+                of[id].take_filters(readings[id], Filters(rows) if rows else NO_FILTERS)
 
     async def read_watched_again(self) -> None:
         """Read the rows of all watched accounts."""
@@ -331,6 +355,13 @@ class Viewers:
     def _reading(self, rules: ViewerRules) -> AbstractContextManager[Reading]:
         self._readings += 1
         return rules.reading(self._readings)
+
+
+def batched(ids: Iterable[int], size: int) -> Iterator[list[int]]:
+    """Yield ids in lists of this size."""
+    rest = iter(ids)
+    while batch := list(islice(rest, size)):
+        yield batch
 
 
 def shunned_by(perspective: Perspective) -> set[int]:

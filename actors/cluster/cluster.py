@@ -8,6 +8,7 @@ then it takes a share of the shards, and changes rows.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from itertools import count
 from typing import Protocol, TypeVarTuple, Unpack
 
 import trio
@@ -15,7 +16,7 @@ import trio
 from ...storage.engine.database import Database, Entering, Removed
 from ...storage.engine.shards import SHARDS, shard_of
 from ..broadcast.publications import Publications
-from ..kernel import Ids, Origin, Record, Runtime
+from ..kernel import Address, Ids, Origin, Record, Runtime
 from ..kernel.codec import Codec, Unreadable
 from .bundles import Bundles, Memory
 from .commands import Commands
@@ -85,6 +86,11 @@ class OtherNodes:
         self.commands = Commands(runtime, codec, self, self._send, self._peers.get)
         self.counts = SharedCounts(self._tell, self._peers.values, ids.now)
         self._runtime = runtime
+        self._taken: dict[
+            int, int
+        ] = {}  # shards whose awake actors are being loaded again, with the number of the take
+        self._takes = count(1)
+        self._loaded: set[Address] = set()  # actors of these shards that have loaded before a command
         membership.observe(self._change_members)
         membership.observe_shards(self._take_shards)
 
@@ -219,13 +225,33 @@ class OtherNodes:
     def _take_shards(self, shards: Collection[int]) -> None:
         """Load the awake actors of accounts and lists again: until now they have followed the facts of their owner.
 
-        The former owner may have committed facts that it has not sent. The address of a list names no account.
+        The former owner may have committed facts that it has not sent. Each actor loads before its next command, and
+        the others in a task, because there may be 100,000.
         """
-        for cell in self._runtime.awake("account"):
-            if shard_of(cell.address.key) in shards:
-                self._runtime.resync(cell.address)
-        for cell in self._runtime.awake("list"):
-            self._runtime.resync(cell.address)
+        is_loading = bool(self._taken)
+        self._taken |= dict.fromkeys(shards, next(self._takes))
+        self._loaded.clear()
+        if not is_loading:
+            self._start(self._load_taken)
+
+    def load_before(self, address: Address, account: int) -> None:
+        if self._taken and shard_of(account) in self._taken and address not in self._loaded:
+            self._loaded.add(address)
+            self._runtime.resync(address)
+
+    async def _load_taken(self) -> None:
+        """Load all awake actors of taken shards again. Which lists are of these is not known by their addresses."""
+        while self._taken:
+            taken = dict(self._taken)
+            for kind in ("account", "list"):
+                for cells in self._runtime.awake_in_slices(kind):
+                    for cell in cells:
+                        address = cell.address
+                        if address not in self._loaded and (kind == "list" or shard_of(address.key) in taken):
+                            self._runtime.resync(address)
+                    await trio.lowlevel.checkpoint()
+            self._taken = {shard: take for shard, take in self._taken.items() if taken.get(shard) != take}
+        self._loaded.clear()
 
     def _lose(self, peer: Peer) -> None:
         """Note that a process has ended. The facts of its last changes may be lost."""

@@ -96,6 +96,10 @@ class Map(Protocol):
         """Read the owners again."""
         ...
 
+    def load_before(self, address: Address, account: int) -> None:
+        """Have the actor of a command load before it, if this node has just taken the account's shard."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class AskedCommand:
@@ -154,7 +158,7 @@ class Commands:
         """Send a command without waiting. It is lost if the owner is not known or not there."""
         node = self._owner(address, message)
         if node == self._map.name:
-            self._runtime.tell(address, message, origin=origin, arrived=True)
+            self._tell_own(address, message, origin)
         elif node is not None and (peer := self._peer(node)) is not None:
             self._send_command(peer, address, message, origin, 0.0, (), answered=False)
 
@@ -187,6 +191,7 @@ class Commands:
         """
         if not self._map.is_complete:
             raise Incomplete
+        self._load_before(address, message)
         try:
             return await self._runtime.ask(
                 address, message, origin=origin, deadline=deadline, asker=asker, arrived=waiting
@@ -195,6 +200,14 @@ class Commands:
             if self._map.is_complete:
                 raise
             raise Incomplete from None
+
+    def _tell_own(self, address: Address, message: Message[object], origin: Origin) -> None:
+        self._load_before(address, message)
+        self._runtime.tell(address, message, origin=origin, arrived=True)
+
+    def _load_before(self, address: Address, message: Message[object]) -> None:
+        if (account := owner_account(address, message)) is not None:
+            self._map.load_before(address, account)
 
     def _owner(self, address: Address, message: Message[object]) -> str | None:
         account = owner_account(address, message)
@@ -288,7 +301,7 @@ class Commands:
         if self._owner(address, message) != self._map.name:
             raise ShardMoved
         if not command.answered:
-            self._runtime.tell(address, message, origin=origin, arrived=True)
+            self._tell_own(address, message, origin)
             return None
         deadline = trio.current_time() + command.seconds
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,14 +45,14 @@ class ChangedAnnouncement(StoredFact):
     id: int
     shown: ShownAnnouncement | None = None
 
-    def notify_actors(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> Awaitable[None]:
         """Notify the streams of all users."""
         with_position = facts.broadcast.with_position
         if self.shown is None:
-            facts.broadcast.to_all("home", AnnouncementTakenBack(with_position(AnnouncementGone(self.id))), origin)
+            message = AnnouncementTakenBack(with_position(AnnouncementGone(self.id)))
         else:
-            event = with_position(AnnouncementShown(self.shown))
-            facts.broadcast.to_all("home", AnnouncementTold(event), origin)
+            message = AnnouncementTold(with_position(AnnouncementShown(self.shown)))
+        return facts.broadcast.to_all("home", message, origin)
 
     def promise(self, due_at: datetime | None = None) -> Promise:
         """Return the promise to publish the announcement as it is then: now, or at a time.
@@ -92,14 +92,14 @@ class CountedReaction(StoredFact):
     count: int = 0
     version: int = 0
 
-    def notify_actors(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify the streams of all users, unless a later count was published before."""
         key = (self.announcement_id, self.name)
         if facts.broadcast.reactions.is_overtaken(key, self.version):
             return
         facts.broadcast.reactions.note(key, self.version)
         event = ReactionCounted(self.announcement_id, self.name, self.count)
-        facts.broadcast.to_all("home", ReactionTold(event), origin)
+        await facts.broadcast.to_all("home", ReactionTold(event), origin)
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
         return await facts.database.read(_count_again, self)

@@ -314,8 +314,8 @@ class Facts:
         the function returns, open streams follow the rows too. Raises Unavailable; then it must be called again.
         """
         self.clear()
-        self.broadcast.to_all("account", ReadAgain(), NOWHERE)
-        self.broadcast.reread_timelines()
+        await self.broadcast.to_all("account", ReadAgain(), NOWHERE)
+        await self.broadcast.reread_timelines(hold=True)
         await self.viewers.read_watched_again()
         for rows in self._loaders:
             await self.load(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...storage import accounts, users
@@ -73,8 +73,8 @@ class ModeratedDomain(StoredFact):
         facts.acts_of_staff += 1
         facts.accounts.clear()
 
-    def notify_actors(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.reread_timelines()
+    def notify_actors(self, facts: Facts, origin: Origin) -> Awaitable[None]:
+        return facts.broadcast.reread_timelines()
 
     def promise(self) -> Promise:
         return Promise(self, f"domain/{self.domain}")

@@ -188,7 +188,7 @@ class EditedStatus(StoredFact):
         broadcast.edits.note(entry.id, self.edit_id)
         if shown.status.poll is not None:
             # To all awake accounts: an edit may have deleted the votes.
-            broadcast.to_all("account", PollChanged(entry.id), origin)
+            await broadcast.to_all("account", PollChanged(entry.id), origin)
         message = StatusEdited(entry, self.edit_id, broadcast.with_position(StatusAmended(shown, tuple(self.notified))))
         # An edit may have removed hashtags: it goes to all homes with any hashtag, and to all awake tags.
         tagged = belongs_under_tags(entry)
@@ -197,7 +197,7 @@ class EditedStatus(StoredFact):
         if belongs_in_public(entry) and not entry.silenced:
             broadcast.to_public(public_places(entry), message, origin)
         if tagged and not entry.silenced:
-            broadcast.to_all("tag", message, origin)
+            await broadcast.to_all("tag", message, origin)
 
     def before_relay(self) -> EditedStatus:
         return replace(self, for_caches=True)

@@ -68,6 +68,8 @@ class Activation:
                 restored=held_state(cell.actor),
             )  # fmt: skip
         if cell.listened is not None:
+            if not cell.mailbox.resync:
+                cell.listened.release()
             wake_subscribers(cell, cell.listened, self._crowd, self._record)
         self._queue.schedule(cell)
 

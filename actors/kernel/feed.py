@@ -8,6 +8,10 @@ The log holds the events that some subscriber has not read. A subscriber is cut,
 stopped reading (`STALLED`) and it is further behind than it may be, or when its client is slow and it is `HELD` events
 behind. A subscriber whose client takes everything is never cut: if it is behind, the server is slow, and publishers
 wait (`cell.py`).
+
+Events get their ids when the first subscriber reads them. Until then an event that was found in rows is put before the
+events of newer subjects. A feed is held while its actor may lack older events: nothing is read from it until the actor
+has read its rows.
 """
 
 from __future__ import annotations
@@ -68,7 +72,10 @@ class Event(RenderedOnce):
 
 
 class Logged(NamedTuple):
-    """An event in a feed's log, with its key and the id that clients are given for it."""
+    """An event in a feed's log, with its key and the id that clients are given for it.
+
+    The id is empty until the event is read, and as long as nothing was published.
+    """
 
     event: Event
     key: str
@@ -101,8 +108,8 @@ class Feed:
     """Events that some subscribers have still to read, and the position of each subscriber."""
 
     __slots__ = (
-        "_began", "_behind", "_cursors", "_end", "_first", "_floor", "_log", "_progress", "_trim_at", "gone",
-        "replayed", "shown", "turned_away",
+        "_began", "_behind", "_cursors", "_end", "_first", "_floor", "_log", "_numbered", "_progress",
+        "_trim_at", "gone", "is_held", "replayed", "shown", "turned_away",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -110,6 +117,8 @@ class Feed:
         self._progress = FeedProgress()
         self._first = 0  # the position of the log's first event
         self._end = 0  # the position up to which subscribers may read: the head at the end of the last turn
+        self._numbered = 0  # the position up to which events have ids: that of the subscriber that has read most
+        self.is_held = False  # nothing is read until the actor has read its rows
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
         self._behind: dict[Subscriber, None] = {}  # subscribers that have not read up to `_end`
         self._trim_at = CROWDED  # the length at which the log is trimmed next: each time costs a look at all cursors
@@ -163,6 +172,7 @@ class Feed:
     def subscribe(self, subscriber: Subscriber) -> None:
         """Add a subscriber. It is shown the events from now on."""
         self._behind.pop(subscriber, None)
+        self._number(self.head)  # no event is put before its cursor
         self._cursors[subscriber] = self.head
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
@@ -174,10 +184,12 @@ class Feed:
 
     def read(self, subscriber: Subscriber, most: int) -> list[Logged]:
         """The next events of a subscriber, at most so many; its cursor moves behind them."""
-        if subscriber not in self._behind:
+        if subscriber not in self._behind or self.is_held:
             return []
         cursor = self._cursors[subscriber]
-        events = self._log[cursor - self._first : min(cursor + most, self._end) - self._first]
+        end = min(cursor + most, self._end)
+        self._number(end)
+        events = self._log[cursor - self._first : end - self._first]
         cursor += len(events)
         self._cursors[subscriber] = cursor
         if cursor == self._end:
@@ -223,6 +235,21 @@ class Feed:
         self.append(event, key_of(subject))
         return True
 
+    def insert_new(self, subject: int, event: Event) -> None:
+        """Log the arrival of `subject`, which was found in rows, unless it is known already or deleted.
+
+        It is shown before the events of newer subjects, as far as no subscriber has read them.
+        """
+        if self.append_new(subject, event) and self._cursors:
+            added, first = self._log.pop(), self._numbered - self._first
+            place = next((place for place in range(first, len(self._log)) if self._is_newer(place, subject)), None)
+            self._log.insert(len(self._log) if place is None else place, added)
+
+    def _is_newer(self, place: int, subject: int) -> bool:
+        """True if the event at a place in the log is about a newer subject. Deletions are about none."""
+        key = self._log[place].key
+        return key.isdigit() and int(key) > subject
+
     def retract(self, subject: int, event: Event) -> None:
         """Log the deletion of `subject`, once; it is not shown afterwards."""
         if subject in self.gone:
@@ -234,14 +261,14 @@ class Feed:
     def append(self, event: Event, key: str = "") -> None:
         """Log an event. Without subscribers it is not kept."""
         if self._cursors:
-            self._log.append(Logged(event, key, self._progress.after(event.publication, key)))
+            self._log.append(Logged(event, key, ""))
         else:
             self._first += 1
-            self._end = self._first
+            self._end = self._numbered = self._first
 
     def catch_up(self) -> list[BaseException | None]:
         """Wake every subscriber. Return an entry for each subscriber that was cut: its error, or None."""
-        if not self.has_news:
+        if self.is_held or not self.has_news:
             return []
         self._end = head = self.head
         # All are behind before the first subscriber reads: otherwise the log would be dropped after its read.
@@ -251,6 +278,15 @@ class Feed:
         cuts = [cut for subscriber in behind if (cut := self._serve(subscriber)) is not SERVED]
         self._forget_read()
         return cuts
+
+    def hold(self) -> None:
+        """Let no subscriber read until `release`."""
+        self.is_held = True
+        self._end = self._first  # so that `catch_up` wakes every subscriber that has not read all
+
+    def release(self) -> None:
+        """Let subscribers read again. `catch_up` wakes them."""
+        self.is_held = False
 
     def cut_all(self) -> None:
         """End all subscriptions: the process ends or the actor takes no messages any more."""
@@ -278,15 +314,25 @@ class Feed:
 
     def _forget_read(self) -> None:
         """Drop the events that all subscribers have read."""
+        if self.is_held and self._cursors:
+            return
         if not self._behind:
             read = self._end - self._first
         elif len(self._log) >= self._trim_at:
             read = min(self._cursors[subscriber] for subscriber in self._behind) - self._first
         else:
             return
+        self._number(self._first + read)
         del self._log[:read]
         self._first += read
         self._trim_at = len(self._log) + CROWDED
+
+    def _number(self, end: int) -> None:
+        """Give the events up to a position their ids, in order: later ids include the earlier events."""
+        for place in range(self._numbered - self._first, end - self._first):
+            event, key, _ = self._log[place]
+            self._log[place] = Logged(event, key, self._progress.after(event.publication, key))
+        self._numbered = max(self._numbered, end)
 
 
 def _is_lost(subscriber: Subscriber, lag: int) -> bool:

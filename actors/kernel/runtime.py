@@ -5,7 +5,7 @@ An ask waits with a deadline, is refused if it closes a cycle, and lets other ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from .cell import Asker, Cell, CrowdedCells
 from .drainer import BUDGET, Subscribe
 from .errors import AskCycle, TimedOut
 from .feed import Event, Subscriber
-from .inspection import Inspection
+from .inspection import Inspection, slices_of
 from .interventions import Interventions
 from .message import NOWHERE, Address, Control, Envelope, Message, Origin, R, Reply
 from .passivation import SharedBound
@@ -104,10 +104,15 @@ class Runtime:
         if (cell := pool.cells.get(address.key)) is not None:
             pool.mailbox_writer.post(cell, self._envelope(message, origin, trio.current_time()))
 
-    def resync(self, address: Address) -> None:
-        """Have an awake actor read its rows again, because it may have missed messages."""
+    def resync(self, address: Address, *, hold: bool = False) -> None:
+        """Have an awake actor read its rows again, because it may have missed messages.
+
+        With `hold`, its subscribers read no events until then: events that it has missed may belong before those.
+        """
         pool = self.pools[address.kind]
         if (cell := pool.cells.get(address.key)) is not None:
+            if hold and cell.listened is not None:
+                cell.listened.hold()
             pool.resync(cell)
 
     def tell_cells(
@@ -123,6 +128,12 @@ class Runtime:
     def awake(self, kind: str) -> list[Cell]:
         """Return the cells of one kind. Sleeping actors have none."""
         return list(self.pools[kind].cells.values())
+
+    def awake_in_slices(self, kind: str) -> Iterator[list[Cell]]:
+        """Yield the cells of one kind in slices, for a loop with checkpoints. Actors that sleep since are left out."""
+        cells = self.pools[kind].cells
+        for some in slices_of(cells):
+            yield [cell for cell in some if cells.get(cell.address.key) is cell]
 
     def awake_among(self, addresses: Iterable[Address]) -> list[Cell]:
         """Return the cells of the awake actors at these addresses."""

@@ -207,7 +207,7 @@ class Timeline(EntityActor, ABC):
             return
         for id in news:
             if id in shown and not self.context.statuses.is_deleted(id):
-                self.feed.append_new(id, StatusAppeared(shown[id]))
+                self.feed.insert_new(id, StatusAppeared(shown[id]))
 
     async def retract_deleted(self) -> None:
         """Retract the statuses that were shown and have been deleted since."""

@@ -447,7 +447,8 @@ class StreamSession:
             events = feed.read(subscription, READ_AT_ONCE)
             if len(events) < READ_AT_ONCE:
                 del self._news[subscription]
-                subscription.backlog = 0
+                if not feed.is_held:  # else it has read nothing, and is woken again
+                    subscription.backlog = 0
             return subscription, events
         subscription, missed = next(iter(self._missed.items()))
         events = [missed.popleft() for _ in range(min(READ_AT_ONCE, len(missed)))]

@@ -77,6 +77,9 @@ class Process:
     def owner_of(self, shard: int) -> str | None:
         return self.world.owners.get(shard)
 
+    def load_before(self, address: Address, account: int) -> None:
+        pass
+
     async def refresh(self) -> None:
         self.refreshed += 1
         self.world.refreshed(self)

@@ -6,14 +6,15 @@ import gc
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import trio
 
 from troupe.actors.kernel import Event, Feed
-from troupe.actors.kernel.feed import CROWDED, HELD, STALLED
-from troupe.actors.kernel.resumption import MEMORY
+from troupe.actors.kernel.feed import CROWDED, HELD, STALLED, Logged
+from troupe.actors.kernel.resumption import MEMORY, Publication
 
 from .acting import Listener, Said, words_of
 
@@ -316,3 +317,121 @@ def test_memory_is_bounded_and_forgets_the_oldest(make_listener: Any) -> None:
     assert len(feed.shown) == MEMORY
     assert 9 not in feed.shown
     assert 10 in feed.shown
+
+
+# Events from rows
+
+
+@dataclass(frozen=True, slots=True)
+class Subject(Event):
+    """The arrival of a subject, in a publication."""
+
+    id: int
+
+
+def subject(id: int, position: int = 0, number: int = 0, logged: int = 0) -> Subject:
+    return Subject(id, publication=Publication(position, number, logged))
+
+
+def ids_of(events: list[Logged]) -> list[int]:
+    return [logged.event.id for logged in events if isinstance(logged.event, Subject)]
+
+
+def test_what_is_found_in_rows_is_shown_before_newer_subjects_that_were_not_read(make_listener: Any) -> None:
+    feed, slow, well = Feed(), make_listener(blocked_since=0.0), make_listener(blocked_since=0.0)
+    for listener in (slow, well):
+        feed.subscribe(listener)
+    for id in (1, 9):
+        feed.append_new(id, subject(id))
+    with at(1.0):
+        feed.catch_up()
+    assert ids_of(feed.read(well, 9)) == [1, 9]
+    for id in (7, 4):
+        feed.append_new(id, subject(id))
+    feed.retract(5, Said("gone"))
+    feed.append_new(8, subject(8))
+    for id in (6, 2, 10, 7):
+        feed.insert_new(id, subject(id))
+    with at(1.0):
+        feed.catch_up()
+    assert ids_of(feed.read(well, 9)) == [2, 6, 7, 4, 8, 10], "in front of what is newer, and shown once"
+    assert ids_of(feed.read(slow, 9)) == [1, 9, 2, 6, 7, 4, 8, 10]
+
+
+def test_nothing_is_put_before_what_a_subscriber_has_joined_after(make_listener: Any) -> None:
+    feed, early, late = Feed(), make_listener(blocked_since=0.0), make_listener(blocked_since=0.0)
+    feed.subscribe(early)
+    feed.append_new(9, subject(9))
+    feed.subscribe(late)
+    feed.insert_new(4, subject(4))
+    with at(1.0):
+        feed.catch_up()
+    assert (ids_of(feed.read(early, 9)), ids_of(feed.read(late, 9))) == ([9, 4], [4])
+
+
+def test_ids_name_what_was_shown_before_and_not_what_comes_after(make_listener: Any) -> None:
+    """A client that is interrupted between the two would miss the later event."""
+    feed, listener = Feed(), make_listener(blocked_since=0.0)
+    feed.subscribe(listener)
+    feed.append_new(9, subject(9, 100, 5, 3))
+    feed.append_new(11, subject(11, 200, 6, 6))  # by now the publication of 9 is in the log
+    feed.insert_new(4, subject(4))
+    with at(1.0):
+        feed.catch_up()
+    assert [logged.id for logged in feed.read(listener, 9)] == ["", "100.4.9", "200.4.11"]
+
+
+def test_events_that_all_subscribers_leave_unread_are_still_in_later_ids(make_listener: Any) -> None:
+    """A client may have been shown them by a resumed stream."""
+    feed, first, second = Feed(), make_listener(blocked_since=0.0), make_listener(blocked_since=0.0)
+    feed.subscribe(first)
+    feed.append_new(9, subject(9, 100, 5, 3))
+    feed.unsubscribe(first)
+    feed.subscribe(second)
+    feed.append_new(10, subject(10, 100, 6, 3))
+    with at(1.0):
+        feed.catch_up()
+    assert [logged.id for logged in feed.read(second, 9)] == ["100.9.10"]
+
+
+def test_a_feed_that_is_held_is_read_when_it_is_released(make_listener: Any) -> None:
+    feed, slow, well = Feed(), make_listener(blocked_since=0.0), make_listener()
+    for listener in (slow, well):
+        feed.subscribe(listener)
+    for id in (1, 9):
+        feed.append_new(id, subject(id))
+        with at(1.0):
+            feed.catch_up()
+    assert ids_of(feed.read(slow, 1)) == [1]
+    feed.hold()
+    assert feed.read(slow, 9) == []
+    feed.append_new(8, subject(8))
+    with at(1.0):
+        assert feed.catch_up() == []
+    assert (len(well.events), feed.lag(slow), feed.is_crowded) == (2, 2, False)
+    feed.insert_new(7, subject(7))
+    feed.release()
+    with at(1.0):
+        feed.catch_up()
+    assert ids_of(feed.read(slow, 9)) == [9, 7, 8]
+    assert [event.id for event in well.events] == [1, 9, 7, 8]
+
+
+def test_subscribers_that_leave_a_feed_that_is_held_lose_the_others_nothing(make_listener: Any) -> None:
+    feed, listeners = Feed(), [make_listener() for _ in range(3)]
+    for listener in listeners:
+        feed.subscribe(listener)
+    feed.append_new(1, subject(1))
+    feed.catch_up()
+    feed.hold()
+    feed.append_new(2, subject(2))
+    feed.unsubscribe(listeners.pop())
+    feed.release()
+    feed.catch_up()
+    assert [[event.id for event in listener.events] for listener in listeners] == [[1, 2], [1, 2]]
+    feed.hold()
+    feed.append_new(3, subject(3))
+    for listener in listeners:
+        feed.unsubscribe(listener)
+    feed.release()
+    assert (feed.has_news, feed.catch_up()) == (False, [])

@@ -30,9 +30,10 @@ from troupe.actors.cluster.wire import (
     decode,
     encode,
 )
-from troupe.actors.kernel import NOWHERE, Ids, Origin, Runtime, SystemClock
+from troupe.actors.kernel import NOWHERE, Actor, Address, Cell, Ids, Origin, Runtime, SystemClock
+from troupe.actors.kernel.inspection import SLICE
 from troupe.storage.engine.database import Database, Removed, Unavailable
-from troupe.storage.engine.shards import Epochs
+from troupe.storage.engine.shards import Epochs, shard_of
 
 from .commanding import CODEC, Work
 
@@ -53,8 +54,8 @@ class FakeMembership:
     def observe(self, on_change: Callable[[Collection[Member], Collection[Member]], object]) -> None:
         self.change = on_change
 
-    def observe_shards(self, on_taken: object) -> None:
-        pass
+    def observe_shards(self, on_taken: Callable[[Collection[int]], object]) -> None:
+        self.take = on_taken
 
     def owner_of(self, shard: int) -> str:
         return "one"
@@ -400,6 +401,61 @@ async def test_a_writer_that_wakes_waits_no_longer_for_nodes_whose_leases_have_e
 def test_leases_count_the_time_of_a_suspended_machine() -> None:
     """No clock of Linux but this one does."""
     assert time.clock_gettime(time.CLOCK_BOOTTIME) <= lease_time() <= time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+# Shards
+
+
+async def test_the_actors_of_taken_shards_load_before_their_commands_and_the_others_in_slices(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be 100,000: the loop would stand still for half a second."""
+    loads: list[Address] = []
+    rounds = 0
+    monkeypatch.setattr(world.runtime, "resync", loads.append)
+    accounts, lists = (world.runtime.add(kind, Actor, _make_no_actor) for kind in ("account", "list"))
+    for number in range(6 * SLICE):
+        accounts.cell(str(number))
+    lists.cell("7")
+    taken = [Address("account", key) for key in accounts.cells if shard_of(key) < 128]
+    world.membership.take(range(128))
+    for address in (taken[-1], taken[-1], taken[-2]):
+        world.cluster.load_before(address, int(address.key))
+    world.cluster.load_before(Address("account", "x"), next(n for n in range(999) if shard_of(n) >= 128))
+    assert loads == [taken[-1], taken[-2]]
+    while len(loads) <= len(taken):
+        rounds += 1
+        await trio.lowlevel.checkpoint()
+    assert sorted(loads, key=str) == sorted([*taken, Address("list", "7")], key=str)
+    assert rounds >= 6
+    await settle()
+    world.cluster.load_before(taken[0], int(taken[0].key))
+    assert len(loads) == len(taken) + 1, "all have loaded since the take"
+
+
+async def test_shards_that_are_taken_while_others_load_are_loaded_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[Address] = []
+    monkeypatch.setattr(world.runtime, "resync", loads.append)
+    accounts = world.runtime.add("account", Actor, _make_no_actor)
+    world.runtime.add("list", Actor, _make_no_actor)
+    for number in range(4 * SLICE):
+        accounts.cell(str(number))
+    world.membership.take(range(128))
+    while not loads:
+        await trio.lowlevel.checkpoint()
+    assert len(loads) < 2 * SLICE
+    world.membership.take(range(128, 256))
+    first = loads[0]
+    world.membership.take([shard_of(first.key)])
+    await settle()
+    assert {address.key for address in loads} == accounts.cells.keys()
+    assert loads.count(first) == 2, "it was lost and taken again since it has loaded"
+
+
+def _make_no_actor(cell: Cell) -> Actor:
+    raise AssertionError("no actor is loaded")
 
 
 # Acknowledgements

@@ -257,15 +257,15 @@ def rows_are_kept(patch: Patch) -> None:
 def accounts_are_not_read_again(patch: Patch) -> None:
     to_all = Broadcast.to_all
 
-    def to_others(self: Broadcast, kind: str, message: Message[None], origin: Origin) -> None:
+    async def to_others(self: Broadcast, kind: str, message: Message[None], origin: Origin) -> None:
         if not isinstance(message, ReadAgain):
-            to_all(self, kind, message, origin)
+            await to_all(self, kind, message, origin)
 
     patch.setattr(Broadcast, "to_all", to_others)
 
 
 def timelines_are_not_read_again(patch: Patch) -> None:
-    def keep(self: Broadcast) -> None:
+    async def keep(self: Broadcast, *, hold: bool = False) -> None:
         pass
 
     patch.setattr(Broadcast, "reread_timelines", keep)

@@ -1,6 +1,6 @@
 """Follows, blocks and mutes: counted on both sides, and ended together where they must be."""
 
-from troupe.storage import blocks, domain_blocks, follow_requests, follows, mutes, notifications, relations
+from troupe.storage import blocks, domain_blocks, filters, follow_requests, follows, mutes, notifications, relations
 from troupe.storage.follows import ChangedTerms, FollowTerms
 from troupe.storage.notifications import NewNotification
 from troupe.storage.upkeep.paging import Page
@@ -92,6 +92,33 @@ def test_the_terms_of_each_mute_are_its_own(stage: Stage) -> None:
     stage(mutes.insert_mute, new_id(), bob.id, ada.id, stage.now)
     assert stage(relations.relations, ada.id).muting == {bob.id: (False, end), cyd.id: (True, None)}
     assert stage(relations.relations, cyd.id).muting == {}
+
+
+def test_the_relations_of_several_accounts_are_those_of_each(stage: Stage) -> None:
+    people = ada, bob, cyd, dan = [stage.account(name) for name in ("ada", "bob", "cyd", "dan")]
+    for other in (bob, cyd):
+        stage.follow(ada, other)
+    stage.follow(bob, ada)
+    stage(follow_requests.insert, FollowTerms(new_id(), cyd.id, bob.id), stage.now)
+    stage(blocks.insert_block, new_id(), cyd.id, dan.id, stage.now)
+    stage(mutes.insert_mute, new_id(), bob.id, cyd.id, stage.now, hide_notifications=False)
+    stage(domain_blocks.insert, new_id(), ada.id, "far.test", stage.now)
+    ids = [person.id for person in people]
+    expected = {id: stage(relations.relations, id) for id in ids}
+    assert len({repr(found) for found in expected.values()}) == 4
+    assert stage(relations.relations_of_many, ids) == expected
+    assert stage(relations.relations_of_many, [dan.id, bob.id]) == {id: expected[id] for id in (dan.id, bob.id)}
+
+
+def test_the_filters_of_several_accounts_are_those_of_each(stage: Stage) -> None:
+    ada, bob, cyd = [stage.account(name) for name in ("ada", "bob", "cyd")]
+    for owner, title in ((ada, "tea"), (bob, "rain"), (ada, "fog")):
+        words = (filters.FilterKeyword(new_id(), title, True),)
+        stage(filters.insert, owner.id, filters.Filter(new_id(), title, ("home",), "hide", None, words), stage.now)
+    ids = [ada.id, bob.id, cyd.id]
+    found = stage(filters.of_accounts, ids)
+    assert found == {id: stage(filters.of_account, id) for id in ids}
+    assert [len(found[id]) for id in ids] == [2, 1, 0]
 
 
 def test_an_ended_follow_leaves_the_lists(stage: Stage) -> None:

@@ -37,8 +37,6 @@ class Streamer(Protocol):
     @property
     def api(self) -> SimulatedApi: ...
 
-    def logged(self, event: str) -> int: ...
-
     async def serve(self, work: Callable[[], Awaitable[T]]) -> T: ...
 
 
@@ -48,19 +46,6 @@ class SimulatedConnection:
     def __init__(self) -> None:
         self.life = trio.CancelScope()
         self.is_open = True
-        self._node: Streamer | None = None
-        self._resets = 0
-
-    def open_to(self, node: Streamer) -> None:
-        self._node, self._resets = node, node.logged("node.reset")
-
-    @property
-    def is_in_order(self) -> bool:
-        """False if the node has lost facts since, and has shown their statuses from rows, behind later statuses.
-
-        Such a status is late if its author has moved to another node, whose facts have arrived first.
-        """
-        return self._node is None or self._node.logged("node.reset") == self._resets
 
     def break_off(self) -> None:
         """Lose the connection, with all that was not read."""
@@ -75,8 +60,8 @@ class ResumingStream(Stream):
     client pings its node, and gives up a node that does not answer. If the server says that events are missing, it
     reads a page, and from then on it ignores statuses that it knows. Faults break connections.
 
-    Each status is shown once, in the order of its author, unless the node has read everything again. A deletion or an
-    edit may be shown again: that changes nothing for a client.
+    Each status is shown once, in the order of its author. A deletion or an edit may be shown again: that changes
+    nothing for a client.
     """
 
     ignores_repeated = False  # it ignores statuses that it was shown before
@@ -127,7 +112,6 @@ class ResumingStream(Stream):
         try:
             node = self._pick()
             self.nodes.append(node.name)
-            connection.open_to(node)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._ping, node, connection, name=f"{self.name} ping")
                 with lone_exception():
@@ -191,9 +175,7 @@ class ResumingStream(Stream):
         self.open = not self._reloads
 
     def _update(self, id: int, author: int, text: str) -> None:
-        if not self._connection.is_in_order:
-            self._newest.pop(author, None)
-        elif id in self._edited:
+        if id in self._edited:
             self._wrong = f"is shown status {id} after its edit"
         super()._update(id, author, text)
         self.timeline[id] = text
