@@ -112,6 +112,7 @@ class AccountActor(EntityActor):
             # A client that repeats the request may be answered at once, before a relay has published them. The shard
             # may have moved since: its new owner publishes the promised facts, and does not know of the others.
             await context.facts.apply([ReloadedAccount(self.id)], publisher=self.address)
+            context.facts.published_again(self.address)
         if (reloaded and context.others.owns(self.shard)) or context.others.took(self.shard):
             await context.outbox.publish_pending(self.address)
         await self.read_rows()

@@ -62,12 +62,13 @@ class EntityActor(Actor):
             return change, answer
 
         self.check_current()
-        try:
-            with self._noted(work):
-                change, answer = await transact(attempt)
-        except RolledBack as rolled_back:
-            return cast("T", rolled_back.answer)  # `work` has returned it
-        await self._after_commit(change)
+        with self.context.facts.publishing(self.address):
+            try:
+                with self._noted(work):
+                    change, answer = await transact(attempt)
+            except RolledBack as rolled_back:
+                return cast("T", rolled_back.answer)  # `work` has returned it
+            await self._after_commit(change)
         return answer
 
     @contextmanager

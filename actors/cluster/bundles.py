@@ -5,6 +5,8 @@ A turn that has published facts answers when every node has acknowledged its bun
 the messages, so that each later request on that node sees the change.
 
 A bundle that is lost is noticed by the next poll. Then the node reads everything again: it does not ask for the bundle.
+So it does after the end of a node, whose last facts nobody may have, unless that node has said farewell with the number
+of its last bundle.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..kernel.codec import Codec
 from ..kernel.errors import describe
 from .lease_clock import LeaseClock
 from .peers import Peer
-from .wire import Acknowledgement, Body, Bundle, PeerPoll, PollAnswer, Sent
+from .wire import Acknowledgement, Body, Bundle, Farewell, PeerPoll, PollAnswer, Sent
 
 T = TypeVar("T")
 
@@ -35,6 +37,11 @@ class Memory(Protocol):
 
     async def receive(self, facts: Sequence[object], origin: Origin) -> None:
         """Apply the facts of a commit of another node."""
+        ...
+
+    @property
+    def has_published_all(self) -> bool:
+        """True if no fact of a commit of this node is still to be sent."""
         ...
 
     async def forget(self) -> None:
@@ -111,6 +118,16 @@ class Bundles:
             self._send(peer, bundle)
         return waiting
 
+    def say_farewell(self) -> None:
+        """Tell all peers the number of the last bundle. This node commits nothing more.
+
+        After an orderly stop of the children that publish, only turns that were cut off leave facts unpublished. Then,
+        and if the datagram is lost, the peers read everything again.
+        """
+        if self._memory.has_published_all:
+            for peer in self._peers():
+                self._send(peer, Farewell(self.sent, self._publications.progress()))
+
     def _forget_waits(self, now: float) -> None:
         """Forget the oldest waits that are over."""
         while (oldest := next(iter(self._waiting), None)) is not None and self._waiting[oldest].is_over(now):
@@ -162,7 +179,7 @@ class Bundles:
             peer.is_applying = False
 
     def lose(self, peer: Peer) -> Awaitable[None]:
-        """Read everything again, because a node has ended: the facts of its last changes may be lost.
+        """Note that a node has ended. Read everything again, unless it has left in order: facts may be lost.
 
         From this call until then this node is not complete.
         """
@@ -173,7 +190,10 @@ class Bundles:
     async def _lose(self, peer: Peer) -> None:
         try:
             highest = await self._insist(lambda: self._database.read(highest_id))
-            await self.forget(f"{peer.name} has ended")
+            if peer.farewell is not None and peer.has_told_all:
+                self._publications.hear(peer.process, peer.farewell.progress)
+            else:
+                await self.forget(f"{peer.name} has ended")
             self._publications.leave(peer.process, highest)
         finally:
             self._count_forgetting(-1)

@@ -29,6 +29,7 @@ from .wire import (
     Body,
     Bundle,
     Counts,
+    Farewell,
     NodeDatagram,
     PeerPoll,
     PollAnswer,
@@ -155,7 +156,8 @@ class OtherNodes:
         """Join the cluster, and be a part of it until `stopping`.
 
         Then the other nodes take the shards, while this node still answers: its commands come back to their askers, and
-        are sent to the new owners. Those that it has begun are answered before it leaves.
+        are sent to the new owners. Those that it has begun are answered before it leaves. It says farewell, so that the
+        others need not read everything again.
 
         A process joins once. After a crash of this child, or of a child before it, Removed ends the process: what it
         has in memory has missed the facts of the other nodes since, and they know its former incarnation.
@@ -180,6 +182,7 @@ class OtherNodes:
                 await stopping.wait()
                 await self._membership.drain()
                 await self.commands.finish()
+                self.bundles.say_farewell()
                 await self._membership.leave()
                 nursery.cancel_scope.cancel()
             finally:
@@ -242,7 +245,7 @@ class OtherNodes:
     async def _load_taken(self) -> None:
         """Load all awake actors of taken shards again. Which lists are of these is not known by their addresses."""
         while self._taken:
-            taken = dict(self._taken)
+            taken = self._taken.copy()
             for kind in ("account", "list"):
                 for cells in self._runtime.awake_in_slices(kind):
                     for cell in cells:
@@ -254,7 +257,7 @@ class OtherNodes:
         self._loaded.clear()
 
     def _lose(self, peer: Peer) -> None:
-        """Note that a process has ended. The facts of its last changes may be lost."""
+        """Note that a process has ended. Unless it has left in order, the facts of its last changes may be lost."""
         self.commands.lose(peer)
         self._start(self.bundles.lose, peer)
         self._hear()
@@ -284,6 +287,8 @@ class OtherNodes:
                     self._start(self.bundles.apply, peer)
             case Acknowledgement():
                 self.bundles.take_acknowledgement(peer, body)
+            case Farewell():
+                peer.farewell = body
             case SentCommand():
                 self._start(self.commands.take_command, peer, body)
             case SentAnswer():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from .wire import Bundle
+from .wire import Bundle, Farewell
 
 VALID = 1.0  # seconds
 # A writer waits longer than an answer is valid by this part, because clocks do not run equally fast.
@@ -33,6 +33,7 @@ class Peer:
     through: int = 0  # all of its bundles up to this number were applied
     bundles: dict[int, Bundle] = field(default_factory=dict[int, "Bundle"])  # later bundles that have come
     is_applying: bool = False
+    farewell: Farewell | None = None  # it leaves in order
     complete_until: float = 0.0
     missing_since: float | None = None
     answered_at: float = -inf  # the time of the last answer to one of its polls
@@ -47,6 +48,11 @@ class Peer:
     def may_answer_until(self) -> float:
         """The time until which the node may answer from memory without the bundles that it has not got."""
         return self.answered_at + VALID * (1 + DRIFT)
+
+    @property
+    def has_told_all(self) -> bool:
+        """True if it has left in order, and all of its facts were applied here."""
+        return self.farewell is not None and self.through >= self.farewell.last
 
     def hears(self, at: float, last: int, now: float) -> bool:
         """Take the answer to a poll that was sent `at` a time. Return True if bundles are lost."""

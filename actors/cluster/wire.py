@@ -84,6 +84,13 @@ class Acknowledgement(msgspec.Struct, frozen=True, tag="ack"):
     through: int
 
 
+class Farewell(msgspec.Struct, frozen=True, tag="farewell"):
+    """The sender leaves, and will commit nothing more. Its facts are in the bundles up to the number `last`."""
+
+    last: int
+    progress: Progress
+
+
 class PeerPoll(msgspec.Struct, frozen=True, tag="poll"):
     """Asks for the number of the last bundle. `at` is a time on the clock of the sender, which it gets back."""
 
@@ -109,7 +116,9 @@ class Counts(msgspec.Struct, frozen=True, tag="counts"):
     counts: dict[str, dict[int, dict[str, int]]]
 
 
-Body = SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | PeerPoll | PollAnswer | Counts
+Body = (
+    SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | Farewell | PeerPoll | PollAnswer | Counts
+)
 
 
 class NodeDatagram(msgspec.Struct, frozen=True, array_like=True):

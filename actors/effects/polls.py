@@ -36,10 +36,11 @@ async def forget_poll(db: Connection, id: int) -> None:
 @executes("poll", ClosePoll, MAIN_QUEUE)
 async def close_poll(context: EffectContext, effect: ClosePoll, attempt: Attempt) -> None:
     """Close the poll. No actor caches polls, so this may write outside of turns: the poll's row is locked."""
-    status_id = await context.database.transact(_close, context, effect.id, attempt.origin)
-    if status_id is not None:
-        await context.facts.apply([ChangedStatus(status_id)], attempt.origin)
-        context.outbox.wake()
+    with context.facts.publishing():
+        status_id = await context.database.transact(_close, context, effect.id, attempt.origin)
+        if status_id is not None:
+            await context.facts.apply([ChangedStatus(status_id)], attempt.origin)
+            context.outbox.wake()
 
 
 async def _close(db: Connection, context: EffectContext, id: int, origin: Origin) -> int | None:

@@ -8,20 +8,21 @@ for this. Each kind of fact is one class with both methods.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from ...storage.accounts import Account
-from ...storage.engine.database import Database
+from ...storage.engine.database import Database, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ...storage.statuses import Status
 from ..broadcast.broadcast import Broadcast, account_address
 from ..broadcast.events import Keyed
 from ..broadcast.viewers import Viewers
 from ..cluster.others import Alone, Others
-from ..kernel import NOWHERE, Address, Clock, Ids, Message, Origin, SystemMessage, first_id_at
+from ..kernel import NOWHERE, Address, Clock, Ids, Message, Origin, Refused, SystemMessage, first_id_at
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
 from ..rules.visibility import Perspective
@@ -215,6 +216,8 @@ class Facts:
         self._rereading: list[Callable[[], Awaitable[None]]] = []
         self._loaders: dict[str, list[Callable[[], Awaitable[None]]]] = {}
         self._since: Changes | None = None  # of the facts that are being cached
+        # Commits whose facts are not published. If that has failed, with the actor that does so after its restart.
+        self._unpublished: dict[object, Address | None] = {}
         self._unknown = 0  # ids up to this one may have been changed by facts that are lost
 
     def observe(self, kind: type[F], cache: Callable[[F], None]) -> None:
@@ -237,6 +240,35 @@ class Facts:
         """Apply facts outside of turns: facts of a request, of an effect, of a load, or of a child of the tree."""
         self.cache(facts)
         await self.notify_actors(facts, origin, publisher)
+
+    @contextmanager
+    def publishing(self, actor: Address | None = None) -> Generator[None]:
+        """A context for a commit and the publication of its facts: `has_published_all` is False until its end.
+
+        If it fails, the other nodes may never get the facts. But nothing was committed if PostgreSQL was not there, or
+        if the transaction has refused.
+        """
+        mark = object()
+        self._unpublished[mark] = None
+        try:
+            yield
+        except (Unavailable, Refused):
+            del self._unpublished[mark]
+            raise
+        except BaseException:
+            self._unpublished[mark] = actor
+            raise
+        del self._unpublished[mark]
+
+    def published_again(self, actor: Address) -> None:
+        """Note that an actor has restarted, and has published what makes up for the facts of its failed turns."""
+        for mark in [mark for mark, failed in self._unpublished.items() if failed == actor]:
+            del self._unpublished[mark]
+
+    @property
+    def has_published_all(self) -> bool:
+        """True if the other nodes were sent all facts that this process has committed, or will find their promises."""
+        return not self._unpublished
 
     @property
     def changes(self) -> Changes:

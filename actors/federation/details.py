@@ -57,10 +57,11 @@ class AccountDetails:
         target = None if target_uri is None else await self._find_target(target_uri)
         is_proven = target is not None and is_known_as(target.also_known_as, account, account.domain or "")
         totals = await self._totals(account)
-        await self._context.database.transact(
-            _store, account.id, totals, target.id if target is not None and is_proven else None
-        )
-        await self._context.facts.apply([ChangedAccount(account.id)])
+        with self._context.facts.publishing():
+            await self._context.database.transact(
+                _store, account.id, totals, target.id if target is not None and is_proven else None
+            )
+            await self._context.facts.apply([ChangedAccount(account.id)])
         if account.suspended_at is None:
             await self._read_pins(account)
             if tags_url is not None:

@@ -100,9 +100,10 @@ class RemoteFiles:
     async def _describe(self, kind: Kind, id: int, copy: RemoteCopy) -> None:
         """Store the blurhash and the sizes of the file with its attachment. The sizes of a preview are not stored."""
         meta = copy.meta if kind == "attachment" else {}
-        status_id = await self._database.transact(remote_files.describe, id, copy, meta, self._clock.now())
-        if status_id is not None:
-            await self._facts.apply([ChangedStatus(status_id)])
+        with self._facts.publishing():
+            status_id = await self._database.transact(remote_files.describe, id, copy, meta, self._clock.now())
+            if status_id is not None:
+                await self._facts.apply([ChangedStatus(status_id)])
 
     def _may_fetch(self, source: RemoteSource) -> bool:
         """True if staff have blocked neither the server of the account nor the server of the picture.

@@ -42,15 +42,16 @@ async def store_profile(context: ActorContext, profile: RemoteProfile, keys: lis
     Some hours after the deletion, an account with these names is a new account: its server may have been set up again.
     If the handle belonged to another actor, local followers send their requests again.
     """
-    stored = await context.database.transact(_store, context, profile, keys, context.clock.now())
-    if stored is None:
-        return None
-    facts: list[Fact] = [ChangedAccount(id) for id in (*stored.before, stored.account.id)]
-    if stored.is_moderated:
-        facts.append(ModeratedAccount(stored.account.id, barred=False))
-    if stored.is_another:
-        context.outbox.wake()
-    await context.facts.apply(facts)
+    with context.facts.publishing():
+        stored = await context.database.transact(_store, context, profile, keys, context.clock.now())
+        if stored is None:
+            return None
+        facts: list[Fact] = [ChangedAccount(id) for id in (*stored.before, stored.account.id)]
+        if stored.is_moderated:
+            facts.append(ModeratedAccount(stored.account.id, barred=False))
+        if stored.is_another:
+            context.outbox.wake()
+        await context.facts.apply(facts)
     return stored.account
 
 

@@ -428,8 +428,9 @@ class Resolver:
 
     async def _count_as_fetched(self, account: Account) -> None:
         """Mark the account as fetched, also if its server does not answer, so that it is not fetched again soon."""
-        await self._context.database.transact(remote_accounts.touch, account.id, self._context.clock.now())
-        await self._context.facts.apply([ChangedAccount(account.id)])
+        with self._context.facts.publishing():
+            await self._context.database.transact(remote_accounts.touch, account.id, self._context.clock.now())
+            await self._context.facts.apply([ChangedAccount(account.id)])
 
     async def _find_target(self, uri: str) -> Account | None:
         """Return the account that another account claims to have moved to. Its own moves are not followed."""

@@ -203,11 +203,12 @@ class Expiry:
         """Delete rows of a kind, batch after batch, each in a transaction of its own."""
         bounds = expiring.bounds(now)
         for _ in range(MOST_BATCHES):
-            gone = await self._database.transact(expiring.deletion.run, *bounds, BATCH)
-            counts[expiring.rows] += len(gone)
-            self.deleted += len(gone)
-            if expiring.fact is not None:
-                await self._facts.apply([expiring.fact(row) for row in gone])
+            with self._facts.publishing():
+                gone = await self._database.transact(expiring.deletion.run, *bounds, BATCH)
+                counts[expiring.rows] += len(gone)
+                self.deleted += len(gone)
+                if expiring.fact is not None:
+                    await self._facts.apply([expiring.fact(row) for row in gone])
             if len(gone) < BATCH:
                 break
 

@@ -120,8 +120,9 @@ async def revoke(context: HttpContext, request: Request, given: Revocation) -> A
         return EMPTY
     if token.application_id != application.id:
         raise OAuthError("unauthorized_client")
-    await context.database.transact(oauth.revoke, token.token_hash, application.id, context.clock.now())
-    await context.facts.apply([RevokedToken(token.token_hash)])
+    with context.facts.publishing():
+        await context.database.transact(oauth.revoke, token.token_hash, application.id, context.clock.now())
+        await context.facts.apply([RevokedToken(token.token_hash)])
     return EMPTY
 
 
@@ -162,13 +163,15 @@ async def _by_code(context: HttpContext, application: Application, wanted: Token
     for name in ("code", "redirect_uri"):
         if not getattr(wanted, name):
             raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
-    issued = await context.database.transact(
-        exchange, application.id, wanted, context.ids.next(), context.secret(), context.clock.now()
-    )
-    if isinstance(issued, Issued):
-        return issued
-    if issued is not None:
-        await context.facts.apply([RevokedToken(issued)])
+    secret = context.secret()
+    with context.facts.publishing():
+        issued = await context.database.transact(
+            exchange, application.id, wanted, context.ids.next(), secret, context.clock.now()
+        )
+        if isinstance(issued, Issued):
+            return issued
+        if issued is not None:
+            await context.facts.apply([RevokedToken(issued)])
     raise OAuthError("invalid_grant")
 
 

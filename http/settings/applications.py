@@ -34,8 +34,9 @@ async def revoke(context: HttpContext, request: Request, posted: RevocationForm)
     me = await sender_of(context, request, posted)
     id = posted.application_id
     if is_id(id):
-        revoked = await context.database.transact(
-            oauth.revoke_application, me.user.account_id, int(id), context.clock.now()
-        )
-        await context.facts.apply([RevokedToken(token_hash) for token_hash in revoked])
+        with context.facts.publishing():
+            revoked = await context.database.transact(
+                oauth.revoke_application, me.user.account_id, int(id), context.clock.now()
+            )
+            await context.facts.apply([RevokedToken(token_hash) for token_hash in revoked])
     return redirect("/settings/applications")

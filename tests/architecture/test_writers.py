@@ -105,3 +105,32 @@ def _functions(module: Path, changing: set[str]) -> Iterator[tuple[str, set[str]
     for node in ast.parse(module.read_text("utf-8")).body:
         if isinstance(node, ast.AsyncFunctionDef):
             yield node.name, {name.id for name in ast.walk(node) if isinstance(name, ast.Name)} & changing
+
+
+# Facts that a relay publishes from rows, which it deletes afterwards; and those of an actor that has restarted.
+FROM_ROWS = {"actors/account.py", "actors/effects/previews.py", "actors/effects/registry.py"}
+
+
+def test_the_facts_of_a_transaction_outside_of_turns_are_published_in_a_context() -> None:
+    """If they are not published, this node must not say farewell to the other nodes (`Facts.publishing`)."""
+    outside = {
+        path
+        for module in MODULES
+        if "facts.apply(" in (source := module.read_text("utf-8"))
+        and not (path := str(module.relative_to(ROOT))).startswith("supervision/testing/")
+        and any(not _commits(context) for context in _contexts_of_facts(ast.parse(source), None))
+    }
+    assert outside == FROM_ROWS
+
+
+def _contexts_of_facts(node: ast.AST, context: ast.With | None) -> Iterator[ast.With | None]:
+    """Yield the context `publishing` around each call of `facts.apply`."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call) and ast.unparse(child.func).endswith("facts.apply"):
+            yield context
+        publishes = isinstance(child, ast.With) and "facts.publishing(" in ast.unparse(child.items[0])
+        yield from _contexts_of_facts(child, child if isinstance(child, ast.With) and publishes else context)
+
+
+def _commits(context: ast.With | None) -> bool:
+    return context is not None and ".transact(" in ast.unparse(context)

@@ -19,6 +19,7 @@ from troupe.actors.cluster.wire import (
     Body,
     Bundle,
     Counts,
+    Farewell,
     NodeDatagram,
     PeerPoll,
     PollAnswer,
@@ -81,6 +82,8 @@ class FakeMembership:
 
 class Memory:
     """Notes the facts that it has got, and how often it had to forget."""
+
+    has_published_all = True
 
     def __init__(self) -> None:
         self.facts: list[object] = []
@@ -456,6 +459,57 @@ async def test_shards_that_are_taken_while_others_load_are_loaded_too(
 
 def _make_no_actor(cell: Cell) -> Actor:
     raise AssertionError("no actor is loaded")
+
+
+# Nodes that leave
+
+
+async def leave(world: World, last: int) -> None:
+    world.take(Farewell(last, UNKNOWN))
+    world.change(left=[Member("two", 7, 2)])
+    assert not world.cluster.is_complete
+    await settle()
+    assert world.cluster.is_complete
+    assert world.ids.next() > HIGHEST
+
+
+async def test_after_a_farewell_nothing_is_read_again_if_all_bundles_were_applied(world: World) -> None:
+    await meet(world)
+    world.take_bundle(1)
+    await settle()
+    await leave(world, last=1)
+    assert world.memory.forgotten == 0
+
+
+async def test_after_a_farewell_that_names_a_bundle_that_has_not_come_everything_is_read_again(world: World) -> None:
+    await meet(world)
+    world.take_bundle(1)
+    world.take_bundle(3)
+    await settle()
+    await leave(world, last=3)
+    assert world.memory.forgotten == 1
+
+
+async def test_a_farewell_of_an_earlier_process_says_nothing_about_the_present_process(world: World) -> None:
+    await meet(world)
+    world.change(left=[Member("two", 7, 2)], joined=[Member("two", 8, 2)])
+    world.take(Farewell(0, UNKNOWN))
+    world.change(left=[Member("two", 8, 2)])
+    await settle()
+    assert world.memory.forgotten == 2
+
+
+@pytest.mark.parametrize("has_published_all", [True, False])
+async def test_a_node_that_stops_says_farewell_if_it_has_published_all(has_published_all: bool) -> None:
+    async with trio.open_nursery() as nursery:
+        world, stopping = World(nursery), trio.Event()
+        await nursery.start(world.cluster.run, stopping)
+        await meet(world)
+        world.memory.has_published_all = has_published_all
+        world.cluster.send([Work("anything")], NOWHERE)
+        stopping.set()
+        await settle()
+        assert [body.last for body in world.bodies(Farewell)] == [1] * has_published_all
 
 
 # Acknowledgements

@@ -21,6 +21,8 @@ from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import PAGE, insist
 from troupe.supervision.testing.stage.cluster import Blow, SimulatedCluster, cluster
 
+from .leaving import leave_and_read
+
 
 async def write_and_read(sim: SimulatedCluster) -> None:
     """A follower sees each status once it is acknowledged, on every node, and nothing once a block is acknowledged."""
@@ -102,6 +104,11 @@ async def test_a_node_whose_part_in_the_cluster_crashes_starts_again_without_its
     await sim.calm()
     assert node.cluster is not process
     assert not process.is_complete
+
+
+@simulation(seeds=2, faults=3, world=partial(cluster, nodes=3))
+async def test_after_a_node_has_left_in_order_the_others_read_nothing_again(sim: SimulatedCluster) -> None:
+    await leave_and_read(sim)
 
 
 @simulation(seeds=3, world=partial(cluster, nodes=3))
