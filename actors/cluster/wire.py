@@ -117,7 +117,16 @@ class Counts(msgspec.Struct, frozen=True, tag="counts"):
 
 
 Body = (
-    SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | Farewell | PeerPoll | PollAnswer | Counts
+    SentCommand
+    | SentAnswer
+    | SentError
+    | Withdrawal
+    | Bundle
+    | Acknowledgement
+    | Farewell
+    | PeerPoll
+    | PollAnswer
+    | Counts
 )
 
 

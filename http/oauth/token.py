@@ -163,10 +163,9 @@ async def _by_code(context: HttpContext, application: Application, wanted: Token
     for name in ("code", "redirect_uri"):
         if not getattr(wanted, name):
             raise OAuthError("invalid_request", f"Missing required parameter: {name}.")
-    secret = context.secret()
     with context.facts.publishing():
         issued = await context.database.transact(
-            exchange, application.id, wanted, context.ids.next(), secret, context.clock.now()
+            exchange, application.id, wanted, context.ids.next(), context.secret(), context.clock.now()
         )
         if isinstance(issued, Issued):
             return issued
