@@ -480,10 +480,10 @@ class SimulatedCluster:
         await trio.sleep(chance.random() * LONGEST_OUTAGE)
         self.bus.heal()
 
-    def join(self) -> SimulatedNode:
-        """Return a further node, which is to be started."""
+    def join(self, name: str = "") -> SimulatedNode:
+        """Return a further node, which is to be started. It may have the name of a node whose process still runs."""
         number = len(self.nodes)
-        node = SimulatedNode(self, f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle, self._parts)
+        node = SimulatedNode(self, name or f"n{number + 1}", OFFSETS[number % len(OFFSETS)], self._idle, self._parts)
         self.nodes.append(node)
         return node
 

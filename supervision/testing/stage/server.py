@@ -178,7 +178,7 @@ class SimulatedServer:
             add(queues.inbox_queue(self.actors, self.federation))
             add(queues.lookup_queue(self.actors, self.federation))
             helpers.append(Child("federation", self.federation.resolver.run))
-        self._api: SimulatedApi | None = None
+        self.api = SimulatedApi(self.clock, self.database, self.actors, self.outgoing, self.federation, self.record)
         self._received = 0
         if self._has_loaders:
             helpers += self.actors.loaders()
@@ -227,15 +227,6 @@ class SimulatedServer:
         keys, chance = self.federation.keys, self.run.random.random
         self.actors.outbox.add(queues.delivery_queue(self.actors, keys, post, chance, FIRST_RETRY, on_gone))
 
-    @property
-    def api(self) -> SimulatedApi:
-        """The API of the running process, made at the first use."""
-        if self._api is None:
-            self._api = SimulatedApi(
-                self.clock, self.database, self.actors, self.outgoing, self.federation, self.record
-            )
-        return self._api
-
     def _observe(self, address: object, message: object, when: Literal["before", "after"]) -> None:
         self.run.faults.turn(f"{self.place.label}{address}", message, when)
 
@@ -274,8 +265,7 @@ class SimulatedServer:
         """End it at once, as SIGKILL would."""
         self.running = trio.Event()
         self.run.thaw(self.place.label)  # a frozen process ends too
-        if self._api is not None:
-            self._api.hang_up()
+        self.api.hang_up()
         for request in self._requests:
             request.cancel("the server was killed")
         self.database.cut()
