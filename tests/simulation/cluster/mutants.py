@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 import trio
 
-from troupe.actors.cluster.bundles import Acknowledgements
+from troupe.actors.broadcast.publications import Publications
+from troupe.actors.cluster.bundles import Acknowledgements, Bundles
 from troupe.actors.cluster.cluster import OtherNodes
+from troupe.actors.cluster.commands import Commands
 from troupe.actors.facts.fact import Facts
 from troupe.actors.outbox.relay import LEASE, Relay
+from troupe.http.streaming.session import StreamSession
 from troupe.supervision.testing.lockstep import ENTER, LockstepDatabase
 
 Patch = pytest.MonkeyPatch
@@ -115,3 +119,86 @@ def lost_facts_are_not_read_again(patch: Patch) -> None:
         await trio.lowlevel.checkpoint()
 
     patch.setattr(Facts, "forget", forget)
+
+
+def replaced_nodes_are_not_waited_for(patch: Patch) -> None:
+    """A writer does not wait until a process that has lost its row can answer no reader any more."""
+
+    def lose(self: Any, peer: object) -> Any:
+        self._count_forgetting(1)
+        return self._lose(peer)
+
+    patch.setattr(Bundles, "lose", lose)
+
+
+def incomplete_owners_execute_commands(patch: Patch) -> None:
+    async def ask_own(
+        self: Any, address: Any, message: Any, origin: Any, deadline: float, waiting: Any, asker: Any = None
+    ) -> Any:
+        return await self._runtime.ask(
+            address, message, origin=origin, deadline=deadline, asker=asker, arrived=waiting
+        )  # fmt: skip
+
+    patch.setattr(Commands, "_ask_own", ask_own)
+
+
+def streams_are_not_paused(patch: Patch) -> None:
+    def has_events(self: Any) -> bool:
+        return bool(self._news or self._missed)
+
+    patch.setattr(StreamSession, "_has_events", property(has_events))
+    patch.setattr(StreamSession, "is_paused", property(lambda self: False))
+
+
+# Takeovers
+
+
+def taken_actors_are_not_loaded_again(patch: Patch) -> None:
+    def take_shards(self: OtherNodes, shards: object) -> None:
+        pass
+
+    patch.setattr(OtherNodes, "_take_shards", take_shards)
+
+
+def facts_of_the_former_owner_wait_for_the_relay(patch: Patch) -> None:
+    """An account that wakes does not know that its shard was taken."""
+
+    def took(self: OtherNodes, shard: int) -> bool:
+        return False
+
+    patch.setattr(OtherNodes, "took", took)
+
+
+# Publications
+
+
+def bundles_have_no_publication(patch: Patch) -> None:
+    def foreign(self: Publications, node: str, number: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    patch.setattr(Publications, "foreign", foreign)
+
+
+def logs_of_ended_nodes_are_waited_for(patch: Patch) -> None:
+    def leave(self: Any, node: str, highest: int) -> None:
+        self._ids.witness(highest)
+
+    patch.setattr(Publications, "leave", leave)
+
+
+def publications_of_ended_nodes_stay_open(patch: Patch) -> None:
+    def leave(self: Any, node: str, highest: int) -> None:
+        self._ids.witness(highest)
+        if self._peers.pop(node, None) is not None:
+            self._advance(self._floor())
+
+    patch.setattr(Publications, "leave", leave)
+
+
+def ids_of_ended_nodes_are_not_known(patch: Patch) -> None:
+    leave = Publications.leave
+
+    def leave_without(self: Publications, node: str, highest: int) -> None:
+        leave(self, node, 0)
+
+    patch.setattr(Publications, "leave", leave_without)

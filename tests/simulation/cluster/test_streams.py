@@ -26,6 +26,8 @@ from troupe.supervision.testing.stage import PAGE, Person, insist
 from troupe.supervision.testing.stage.cluster import Blow, SimulatedCluster, SimulatedNode, cluster
 from troupe.supervision.testing.stage.resuming import ResumingStream
 
+from .short_ids import ids_become_short
+
 FEW = (0.0, 0.0, 0.1, 1.0)  # seconds between two posts
 
 
@@ -134,6 +136,11 @@ async def test_streams_of_all_kinds_show_everything_once(sim: SimulatedCluster) 
     await sim.calm()
     for client in clients:
         check(client, *authors)
+
+
+@simulation(seeds=1, faults=3, world=partial(cluster, nodes=3))
+async def test_ids_are_short_again_after_nodes_have_left(sim: SimulatedCluster) -> None:
+    await ids_become_short(sim)
 
 
 # Clients that have missed much ---------------------------------------------------------------------------------------

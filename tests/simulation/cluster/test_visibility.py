@@ -9,7 +9,9 @@ import trio
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage.cluster import SimulatedCluster, cluster
 
+from .cut_ways import interact_after_an_act, mute_beside_a_stream
 from .hiding import delete, hide_and_read
+from .replacements import mute_while_a_node_is_replaced
 
 BACK_WITHIN = 10.0  # seconds; a removed node needs 3 s to notice that the others have ended
 
@@ -35,3 +37,18 @@ async def test_every_node_answers_again_by_itself(sim: SimulatedCluster) -> None
             await node.start()
             for showing in hiding.showing:
                 assert showing.shows(await showing.get.insist(sim, node))
+
+
+@simulation(seeds=1, faults=3, world=partial(cluster, nodes=3))
+async def test_no_owner_lets_a_person_interact_with_what_an_act_hides(sim: SimulatedCluster) -> None:
+    await interact_after_an_act(sim)
+
+
+@simulation(seeds=1, faults=3, world=partial(cluster, nodes=3))
+async def test_a_stream_at_a_node_that_has_not_heard_of_a_mute_pauses(sim: SimulatedCluster) -> None:
+    await mute_beside_a_stream(sim)
+
+
+@simulation(seeds=1, faults=3, world=partial(cluster, nodes=3))
+async def test_a_process_that_was_replaced_shows_nothing_that_an_act_hides(sim: SimulatedCluster) -> None:
+    await mute_while_a_node_is_replaced(sim)
