@@ -161,6 +161,12 @@ class ServerSettings(SettingsGroup):
         "1 to 16 of the characters a-z, 0-9 and -",
         pattern=NODE_NAME.pattern,
     )
+    processes: Annotated[int, Field(ge=1, le=62)] | Literal["auto"] = setting(
+        1,
+        "How many processes serve on this machine, each on a core of its own. `auto`: one for each core that the server"
+        " may use, less one for PostgreSQL.",
+        "auto, or a number from 1 to 62",
+    )
     domain: Text = setting(
         None,
         "The server's name in handles and links. Without a domain a server on a loopback address is `localhost:PORT`.",

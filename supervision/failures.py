@@ -22,6 +22,14 @@ class CannotListen(Exception):
     """Raised when the address is in use or does not belong to this machine."""
 
 
+class WrongProcesses(Exception):
+    """Raised for settings with which several processes can't serve together."""
+
+
+class NoBroker(Exception):
+    """Raised when several processes have no NATS server through which they can talk."""
+
+
 class Failure(click.ClickException):
     """An error with its line and its exit code."""
 
@@ -66,6 +74,8 @@ FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
     (ClientFailed, NothingDone),
     (UnusablePushKey, NothingDone),
     (CannotListen, NothingDone),
+    (WrongProcesses, WrongSetting),
+    (NoBroker, NothingDone),
     (EmbeddedFailed, NoDatabase),
     (StorageError, NoDatabase),
     (OSError, NothingDone),

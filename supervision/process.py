@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
-import sys
-import traceback
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
-from ..actors.configuration import ServerSettings, Settings
+from ..actors.configuration import Settings
 from ..http.server.limits import raise_limit
 from ..storage.engine.data_folder import make_private, refuse_unfinished
-from ..storage.engine.database import Fenced, Unavailable
+from ..storage.engine.database import Unavailable
 from ..storage.engine.embedded import embedded
 from ..storage.instance import newest_local_uri
-from .failures import FAILED, explained
-from .log.log import SupervisionLog, route_libraries
-from .log.output import open_log
+from .frame import greeting, run_logged
+from .log.log import SupervisionLog
 from .log.writer import announce
 from .settings.domain import remember
+from .settings.sources import PARENT
 from .system.listeners import check_free
 from .system.runs import begin_run, end_run
 from .system.service_manager import READY, STOPPING, ServiceManager
@@ -39,25 +35,17 @@ COLLECT_AFTER = (50_000, 20, 50)
 
 
 def serve(settings: Settings) -> int:
-    """Run the server to its end and return the exit code. This is the whole of `troupe serve`."""
-    opened = open_log(settings)
-    log = opened.log
-    route_libraries(log)
-    signals = EndSignals()
-    with signals.handled():
-        try:
-            _run(settings, log, signals)
-            end_run(settings.data, settings.node)
-            log.flush()  # no record is written after the last one
-            log.record("shutdown.done")
-            return 0
-        except (Exception, BaseExceptionGroup) as error:
-            return _explain(error, log)
-        finally:
-            opened.close()
+    """Run the server to its end and return the exit code. This is the whole of `troupe serve` with one process."""
+    return run_logged(settings, _run)
 
 
-def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
+def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> int:
+    _serve(settings, log, signals)
+    end_run(settings.data, settings.node)
+    return 0
+
+
+def _serve(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
     with ExitStack() as stack:
         try:
             with signals.interrupting():
@@ -157,6 +145,8 @@ async def _started(troupe: Troupe) -> None:
     if settings.test_hosts:
         log.record("test_hosts.allowed", decision=f"private addresses allowed: {', '.join(settings.test_hosts)}")
     log.record("server.listening", address=settings.base_url)
+    if os.environ.pop(PARENT, ""):
+        return  # the parent greets
     try:
         has_accounts = await troupe.database.read(newest_local_uri) is not None
     except Unavailable:  # the server waits for the database all the same
@@ -169,45 +159,3 @@ def _freeze_objects() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
-
-
-def _explain(error: BaseException, log: SupervisionLog) -> int:
-    """Print why the server ends, on a line, and return the exit code. The decisions of supervision are in the log."""
-    failure = explained(error)
-    if failure is None:
-        announce("".join(traceback.format_exception(error)))
-        return FAILED
-    if isinstance(failure.error, Fenced):
-        log.record("node.fenced", error=str(failure.error), decision="exit")
-    announce(f"troupe: {failure.message}")
-    return failure.exit_code
-
-
-def greeting(settings: ServerSettings, *, has_accounts: bool) -> str:
-    """Return where the server listens and, as long as there is no account, the command that makes the first account."""
-    where = f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
-    if has_accounts:
-        return where
-    folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
-    config = f" --config {chosen}" if (chosen := _config()) else ""
-    return (
-        f"{where}The first account, from another terminal:\n"
-        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved"
-        f"{config}{folder}\n"
-    )
-
-
-def _called() -> str:
-    """Return the command that calls this program again: its name if the shell finds it, else its path."""
-    called = Path(sys.argv[0])
-    found = shutil.which(called.name)
-    return called.name if found and called.exists() and called.samefile(found) else str(called)
-
-
-def _config() -> str:
-    """Return the file that was chosen on the command line: it may name the database. Nothing if none was."""
-    words = iter(sys.argv)
-    for word in words:
-        if word.startswith("--config"):
-            return word.partition("=")[2] or next(words, "")
-    return ""

@@ -116,7 +116,7 @@ FATAL = (Fenced, AnotherNode, OtherDomain, UnusablePushKey)
 
 
 # The settings that `troupe serve` takes from its options too.
-PLACE = {"host", "port", "domain"}
+PLACE = {"host", "port", "domain", "node"}
 
 
 class Troupe:

@@ -366,7 +366,7 @@ class ClosingListeners:
         self._listeners = listeners
         self._is_local = all(map(_is_local, listeners))
         for listener in listeners:
-            _keep_out(listener)
+            keep_out(listener)
 
     async def empty(self, serve: Callable[[trio.SocketStream], None], connections: Set[object]) -> None:
         """Serve all clients that wait, and close the sockets.
@@ -397,7 +397,7 @@ class ClosingListeners:
         return found
 
 
-def _keep_out(listener: socket.socket) -> None:
+def keep_out(listener: socket.socket) -> None:
     """Let no more clients connect to a listening socket. Connected clients stay, also if they are not accepted yet.
 
     A packet filter drops the packets that begin a connection. The client repeats them after a second: then it is

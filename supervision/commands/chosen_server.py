@@ -39,6 +39,16 @@ class ChosenServer:
         except ConfigurationError as error:
             raise WrongValue(str(error)) from None
 
+    def options(self, *without: str) -> list[str]:
+        """Return the options that choose this server, for another command line, without those of some settings."""
+        chosen = {"config": self.config} | {name: self.chosen[name] for name in self.chosen if name not in without}
+        return [
+            word
+            for name, value in chosen.items()
+            if value is not None
+            for word in (f"--{name.replace('_', '-')}", str(value))
+        ]
+
     @property
     def settings(self) -> Settings:
         return self.sources.settings

@@ -18,7 +18,7 @@ from ..settings.sources import SettingsSources
 from .chosen_server import ChosenServer
 from .options import json_option, print_json, setting_options
 from .refusals import CommandRefused
-from .running_server import ask
+from .running_server import ask_node
 from .terminal import columns
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _examination(stack: ExitStack, sources: SettingsSources, online: bool, mail:
             why_not = text_of(error)
     server, no_server = None, ""
     try:
-        server = ask(settings.control_socket, "doctor")
+        server = ask_node(settings, "doctor")
     except CommandRefused as refused:
         no_server = refused.message
     # It may have been started with other options.

@@ -14,7 +14,7 @@ from .actor import seconds
 from .chosen_server import ChosenServer
 from .options import json_option, print_json, setting_options
 from .refusals import CommandRefused
-from .running_server import ask
+from .running_server import ask_node
 from .terminal import fitted
 
 # In the form of the log for people.
@@ -36,7 +36,7 @@ def request(server: ChosenServer, as_json: bool, id: str, log: TextIO | None) ->
     ID is the X-Request-Id of the answer; records of the log have it as request_id. The server remembers its last 16,000
     steps. The log has the errors, for as long as it is kept.
     """
-    answer = ask(server.settings.control_socket, "request", id=id)
+    answer = ask_node(server.settings, "request", id=id)
     records = list(records_of(log, id)) if log is not None else []
     steps: list[JsonObject] = answer["steps"] if answer is not None else []
     if as_json:

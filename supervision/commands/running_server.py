@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+from functools import cache
 from pathlib import Path
+
+import click
 
 from ...actors.configuration import ServerSettings, Settings
 from ...storage.engine.json_values import JsonObject
@@ -34,9 +38,28 @@ def ask(path: Path, command: str, **arguments: object) -> JsonObject | None:
     return answer
 
 
+def ask_node(settings: ServerSettings, command: str, **arguments: object) -> JsonObject | None:
+    """Ask the node of the settings, or else the first of the nodes that `processes` made of it, which is named."""
+    answer = ask(settings.control_socket, command, **arguments)
+    if answer is not None:
+        return answer
+    started = re.compile(rf"control-({re.escape(settings.node)}-(\d+))\.sock")
+    sockets = [(path, started.fullmatch(path.name)) for path in settings.data.glob("control-*.sock")]
+    for _, node, path in sorted((int(found[2]), found[1], path) for path, found in sockets if found):
+        if (answer := ask(path, command, **arguments)) is not None:
+            _name(node)
+            return answer
+    return None
+
+
+@cache
+def _name(node: str) -> None:
+    click.echo(f"Node {node} answers; --node chooses another one.", err=True)
+
+
 def ask_server(settings: Settings, command: str, **arguments: object) -> JsonObject:
     """Ask the running server a question. Raises CommandRefused if no server runs, and for an error."""
-    answer = ask(settings.control_socket, command, **arguments)
+    answer = ask_node(settings, command, **arguments)
     if answer is None:
         raise CommandRefused(missing(settings))
     return answer

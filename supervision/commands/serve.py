@@ -6,13 +6,13 @@ import os
 
 import click
 
-from ..settings.sources import unknown_variables
+from ..settings.sources import PARENT, unknown_variables
 from .chosen_server import ChosenServer
 from .options import setting_options
 
 
 @click.command
-@setting_options("host", "port", "socket", "data", "node", "domain", "takeover", "fast_path")
+@setting_options("host", "port", "socket", "data", "node", "processes", "domain", "takeover", "fast_path")
 def serve(server: ChosenServer) -> None:
     """Run the server until SIGTERM or Ctrl-C, or until its terminal is closed. A second signal ends the grace.
 
@@ -21,8 +21,14 @@ def serve(server: ChosenServer) -> None:
     environment, the environment over the file.
     """
     settings = server.settings
-    for line in unknown_variables(os.environ):
-        click.echo(f"Ignored: {line}", err=True)
+    if PARENT not in os.environ:
+        for line in unknown_variables(os.environ):
+            click.echo(f"Ignored: {line}", err=True)
+    if settings.processes != 1:
+        from ..processes import parent
+
+        if (count := parent.number_of_processes(settings.processes)) > 1:
+            raise SystemExit(parent.serve(settings, count, server.options("node", "processes", "takeover")))
     from .. import process
 
     raise SystemExit(process.serve(settings))

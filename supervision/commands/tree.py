@@ -12,7 +12,7 @@ from ...storage.engine.json_values import JsonObject, is_object, list_or_empty
 from .chosen_server import ChosenServer
 from .options import setting_options
 from .refusals import CommandRefused
-from .running_server import ask, missing
+from .running_server import ask_node, missing
 from .terminal import fitted
 
 NAME_WIDTH = 15  # of most names, indented
@@ -28,7 +28,7 @@ def tree(server: ChosenServer, as_json: bool) -> None:
     If no server runs on this data folder, the tree is shown as it would be started, and the exit code is 1.
     """
     settings = server.settings
-    running = ask(settings.control_socket, "tree")
+    running = ask_node(settings, "tree")
     if running is None:
         click.echo(f"{missing(settings)} These parts would be started:", err=True)
     answer = running or _declared()

@@ -150,6 +150,19 @@ class SupervisionLog:
                 self._folds[likeness] = RepeatedRecord(known, now)
                 self._put(now, known, checked)
 
+    def pass_on(self, line: bytes, node: str) -> None:
+        """Write a record that another process of this server has written as JSON, with the name of its node."""
+        try:
+            facts: Facts = orjson.loads(line)
+            time, event = datetime.fromisoformat(str(facts.pop("time"))), LogEvent(facts.pop("event"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.record(LogEvent.LIBRARY_SAID.word, logger=node, error=line.decode("utf-8", "replace"))
+            return
+        with self._lock:
+            if not self._closed:
+                facts = {"node": node} | facts
+                self._put(time, event, {name: facts[name] for name in FACTS if name in facts})
+
     def flush(self) -> None:
         """Write the records that are still folded, at the end of the process."""
         with self._lock:

@@ -271,6 +271,12 @@ class LogEvent(Enum):
         "A server without a terminal got SIGHUP and ignored it. Changed texts and a moved log file are noticed"
         " without a signal; settings need a restart.",
     )
+    PROCESS_ENDED = (
+        "process.ended",
+        Level.ERROR,
+        "A process of `processes`, or the nats-server between them, has ended. `error` says how; the process that"
+        " started it starts it again, or stops the server: see `decision`.",
+    )
     SHUTDOWN_MISSED = (
         "shutdown.missed",
         Level.WARNING,
@@ -316,7 +322,8 @@ FACTS = {
     "restored": "The contents of the new incarnation.",
     "seconds": "The time that it took, or takes so far.",
     "address": "The address that the server listens on, that of the message broker, or the migration's file.",
-    "node": "A server process: its number, its host and when it started.",
+    "node": "A server process: its number, its host and when it started. With `processes`, the name of the node that"
+    " wrote the record.",
     "logger": "The name under which the library logs.",
     "count": "The number of equal records that this record stands for.",
     "folded_seconds": "The time from the first to the last of these records; the record's own time is of the first.",

@@ -29,8 +29,11 @@ PREFIX = "TROUPE_"
 OF_FILE = "_FILE"  # the end of a variable that names the file of a secret
 DEFAULT_FILE = Path("troupe.toml")
 MASK = "********"
-# Environment variables with the prefix that are not settings: the path of the file, and the simulator's seeds.
-NO_SETTING = re.compile(r"TROUPE_(CONFIG$|SIM_)")
+# Set for a process that another `troupe serve` has started (`../processes`): it says once what concerns all.
+PARENT = "TROUPE_PARENT"
+# Environment variables with the prefix that are not settings: the path of the file, the mark of a process that was
+# started, and the simulator's seeds.
+NO_SETTING = re.compile(r"TROUPE_(CONFIG$|PARENT$|SIM_)")
 # Kubernetes tells each container where the services of its namespace are, as Docker did of linked containers: a service
 # named `troupe` is TROUPE_PORT=tcp://10.0.0.1:3000, and one named `troupe-smtp` TROUPE_SMTP_PORT.
 SERVICE_ADDRESS = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")

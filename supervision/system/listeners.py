@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 
 from ...actors.configuration import ServerSettings, Settings
-from ...http.server.listener import bind, bind_path
+from ...http.server.listener import bind, bind_path, keep_out
 from ..control import answers, ask_for_sockets, ask_to_drain, ask_to_resume
 from ..failures import CannotListen
 
@@ -65,6 +65,22 @@ class Listeners:
         """Return the sockets for the next server."""
         self._shared = True
         return self._held
+
+    @property
+    def held(self) -> list[socket.socket]:
+        """The sockets themselves, for processes that share them."""
+        return self._held
+
+    def keep_out(self) -> bool:
+        """Let no more clients connect. Return False if another process has the sockets too, or they are Unix sockets.
+
+        A process that accepts connections on a Unix socket would fail.
+        """
+        if self._shared or self._settings.socket is not None:
+            return False
+        for listener in self._held:
+            keep_out(listener)
+        return True
 
     def release(self) -> bool:
         """Give the sockets up, because the server takes no more connections; a Unix socket is removed.

@@ -12,6 +12,7 @@ from collections.abc import MutableMapping
 
 import trio
 
+PATIENCE = 1.0  # seconds
 READY, STOPPING, WORKING = "READY=1", "STOPPING=1", "WATCHDOG=1"
 
 
@@ -22,7 +23,8 @@ class ServiceManager:
         self._address = environment.pop("NOTIFY_SOCKET", "")
         process, microseconds = environment.pop("WATCHDOG_PID", ""), environment.pop("WATCHDOG_USEC", "")
         ours = process in ("", str(os.getpid())) and microseconds.isdecimal()
-        self._patience = int(microseconds) / 1e6 if ours else 0.0
+        #: Seconds after which systemd ends a server that is silent; 0 if it does not watch.
+        self.patience = int(microseconds) / 1e6 if ours else 0.0
 
     def notify(self, *lines: str) -> None:
         """Send lines. An error is ignored: systemd acts by itself when notifications are missing."""
@@ -30,7 +32,8 @@ class ServiceManager:
             return
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
-            sender.setblocking(False)
+            # The queue of the other side may be full for a moment. Only a notification that is repeated may be lost.
+            sender.settimeout(0 if lines == (WORKING,) else PATIENCE)
             try:
                 sender.sendto("\n".join(lines).encode(), address)
             except OSError:
@@ -38,6 +41,6 @@ class ServiceManager:
 
     async def watch(self) -> None:
         """Say again and again that the event loop works, without end, also while the server starts and stops."""
-        while self._address and self._patience:
+        while self._address and self.patience:
             self.notify(WORKING)
-            await trio.sleep(self._patience / 3)
+            await trio.sleep(self.patience / 3)

@@ -37,6 +37,7 @@ NAMED = {
     ("supervision/commands/running_server.py", "connect"),  # the running server's control socket
     ("supervision/control.py", "connect"),  # the same
     ("supervision/doctor/public_address.py", "create_connection"),  # the server's own public address
+    ("supervision/processes/broker.py", "open_tcp_stream"),  # the nats-server that the parent has started
     ("supervision/testing/stage/postgres.py", "connect"),
     ("supervision/testing/stage/cluster.py", "connect"),  # a simulated stream
     ("supervision/testing/stage/server.py", "connect"),  # a simulated stream

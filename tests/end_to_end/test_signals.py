@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from .conftest import made
 from .locking import statuses_locked
 from .poisoning import database
 from .server import Server
+from .terminals import a_terminal
 
 PATIENCE = 60.0
 GRACE = 300.0  # longer than any of these tests: a server that waits it out fails
@@ -83,17 +84,6 @@ def terminal(own_server: Server) -> Generator[int]:
     """The server starts in this terminal, which is closed after the test if the test has not done so."""
     with a_terminal(own_server) as kept:
         yield kept
-
-
-@contextmanager
-def a_terminal(server: Server) -> Generator[int]:
-    kept, given = os.openpty()
-    server.terminal = os.ttyname(given)
-    os.close(given)
-    yield kept
-    server.terminal = ""
-    with suppress(OSError):
-        os.close(kept)
 
 
 def test_a_closed_terminal_ends_it_in_order(own_server: Server, terminal: int) -> None:

@@ -131,6 +131,9 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
         "decision": "new connections get the last good one",
     },
     LogEvent.HANGUP_IGNORED: {"decision": "go on: settings of files and options need a restart"},
+    LogEvent.PROCESS_ENDED: {
+        "child": "main-2", "error": "SIGKILL", "decision": "start it again in 0.5 s",
+    },
     LogEvent.SHUTDOWN_MISSED: {"node": "main-7 on web1 since 08:00"},
     LogEvent.SHUTDOWN_BEGUN: {"decision": "SIGTERM"},
     LogEvent.SHUTDOWN_HURRIED: {"decision": "SIGINT"},

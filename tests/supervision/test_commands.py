@@ -26,7 +26,7 @@ from troupe.storage.engine.term import upgrade
 from troupe.storage.secrets import hash_of
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.tree import drawn
-from troupe.supervision.process import greeting
+from troupe.supervision.frame import greeting
 from troupe.supervision.settings.domain import base_url, remember
 
 from ..rows import create_account

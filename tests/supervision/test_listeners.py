@@ -15,7 +15,7 @@ import trio
 
 from troupe.actors.configuration import Settings
 from troupe.http.server.listener import bind_path
-from troupe.supervision import process
+from troupe.supervision import frame, process
 from troupe.supervision.control import ControlSocket, ask_for_sockets
 from troupe.supervision.failures import CannotListen
 from troupe.supervision.system import listeners
@@ -129,6 +129,6 @@ def test_a_start_that_a_signal_ends_gives_the_sockets_back(
 
     monkeypatch.setattr(process, "_make", make)
     monkeypatch.setattr(process, "raise_limit", list)
-    monkeypatch.setattr(process, "route_libraries", id)
+    monkeypatch.setattr(frame, "route_libraries", id)
     assert process.serve(settings(tmp_path, takeover=True)) == 0
     assert given_back == ([] if has_begun else [True])
