@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -131,7 +131,7 @@ class Named(BaseHTTPRequestHandler):
     """Answers with the port of its server."""
 
     def do_GET(self) -> None:
-        body = str(self.server.server_address[1]).encode()
+        body = str(self.connection.getsockname()[1]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -156,7 +156,7 @@ def token_in(place: str, token: str) -> dict[str, Any]:
 
 
 @contextmanager
-def named() -> Iterator[ThreadingHTTPServer]:
+def named() -> Generator[ThreadingHTTPServer]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Named) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield server

@@ -51,6 +51,9 @@ class Shelf:
     async def transact_alone(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
+    async def transact_checked(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
     async def read(self, work: Callable[..., Awaitable[Any]], /, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 

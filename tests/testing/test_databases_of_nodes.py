@@ -151,6 +151,8 @@ def test_an_epoch_is_read_when_the_transaction_begins_and_the_same_at_each_try(w
         read: list[int] = []
 
         class Changing:
+            incarnation: int | None = None
+
             def entering(self, shard: int) -> tuple[int, int]:
                 read.append(shard)
                 return shard, 0
