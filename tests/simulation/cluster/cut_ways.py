@@ -100,7 +100,7 @@ async def mute_beside_a_stream(sim: SimulatedCluster) -> None:
         go(mute)
     await sim.calm()
     assert not [kind for kind, _ in client.events[shown[0] :] if kind == "update"], "a muted account is shown"
-    assert client.pushed, "posts are shown before the act"
+    sim.run.sometimes(bool(client.pushed), "a post was shown before the act")
 
 
 async def post_after_a_faster_clock(sim: SimulatedCluster) -> None:
