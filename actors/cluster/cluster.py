@@ -87,9 +87,8 @@ class OtherNodes:
         self.commands = Commands(runtime, codec, self, self._send, self._peers.get)
         self.counts = SharedCounts(self._tell, self._peers.values, ids.now)
         self._runtime = runtime
-        self._taken: dict[
-            int, int
-        ] = {}  # shards whose awake actors are being loaded again, with the number of the take
+        # Shards whose awake actors are being loaded again, with the number of the take.
+        self._taken: dict[int, int] = {}
         self._takes = count(1)
         self._loaded: set[Address] = set()  # actors of these shards that have loaded before a command
         membership.observe(self._change_members)
