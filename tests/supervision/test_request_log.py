@@ -50,7 +50,7 @@ def test_a_request_is_followed_in_the_log_also_without_a_server(
     assert json.loads(found.stdout) == {"request_id": "r1", "steps": [], "log": [json.loads(RECORD)]}
     module = sys.modules["troupe.supervision.commands.request"]  # its command has its name
     with monkeypatch.context() as patch:
-        patch.setattr(module, "ask", answering({"steps": [STEP]}))
+        patch.setattr(module, "ask_node", answering({"steps": [STEP]}))
         silent = CliRunner().invoke(troupe, ["request", "r9", "--data", str(tmp_path), "--log", str(log)])
     assert (silent.exit_code, silent.stderr) == (0, f"{log} has no record of this request.\n")
     lost = CliRunner().invoke(troupe, call)
