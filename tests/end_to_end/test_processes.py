@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from troupe.http.server.listener import bind
 from troupe.supervision.system.signals import ECHO_SECONDS
 
 from .. import plain_http
@@ -75,6 +76,16 @@ def runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def is_free(port: int) -> bool:
+    """True if nobody listens. The last thread of a killed process may close its sockets after the first has ended."""
+    try:
+        for listener in bind([("127.0.0.1", port), ("::1", port)]):
+            listener.close()
+    except OSError:
+        return False
+    return True
 
 
 def node(server: Server, name: str) -> int:
@@ -274,6 +285,7 @@ def test_nothing_outlives_a_parent_that_is_killed(several: Server) -> None:
     several.kill()
     until(lambda: not any(map(runs, [broker, *processes])))
     until_gone(several.data)  # PostgreSQL too
+    until(lambda: is_free(several.port))
     several.start()
     assert several.troupe("tree").returncode == 0
 
