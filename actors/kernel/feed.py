@@ -188,7 +188,8 @@ class Feed:
             return []
         cursor = self._cursors[subscriber]
         end = min(cursor + most, self._end)
-        self._number(end)
+        if end > self._numbered:  # once a round: the first subscriber reads
+            self._number(end)
         events = self._log[cursor - self._first : end - self._first]
         cursor += len(events)
         self._cursors[subscriber] = cursor
