@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import trio
@@ -35,3 +36,27 @@ async def until_none(look: Callable[[], Awaitable[object]]) -> None:
     with trio.fail_after(PATIENCE):
         while await look():  # noqa: ASYNC110 - as above
             await trio.sleep(PAUSE)
+
+
+class Turns:
+    """Counts the turns of another task."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    async def count(self) -> None:
+        while True:
+            self.number += 1
+            await trio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def turns_of_others() -> AsyncGenerator[Turns]:
+    """Count how often another task has its turn: never, while something keeps the event loop."""
+    turns = Turns()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(turns.count)
+        await trio.lowlevel.checkpoint()
+        turns.number = 0
+        yield turns
+        nursery.cancel_scope.cancel()

@@ -11,11 +11,11 @@ A node may answer from memory only while it knows that it has received all facts
     membership.py  the rows of the nodes: which are members, which own the shards, and which are dead
     cluster.py     a node from its start to its end: it joins, polls its peers, takes datagrams, and is complete or not;
                    with the port to a transport of datagrams
-    lease_clock.py the clock of leases
-    peers.py       the state of another node: what of it was applied here, and until when no fact can be missing
+    peers.py       the state of another node: what of it was applied here, and until when no fact can be missing; with
+                   the clock of leases
     bundles.py     facts for the other nodes, their acknowledgements, and polls, which find lost bundles
-    counts.py      the counts of rate limits, which the nodes tell each other
-    quotas.py      the daily quotas of other servers, by these counts
+    counts.py      the counts of rate limits and daily quotas, which the nodes tell each other
     commands.py    commands for the owners of accounts, and their answers
     wire.py        the datagrams as bytes
+    nats/          the transport of a real cluster
 """

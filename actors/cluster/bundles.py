@@ -5,8 +5,8 @@ A turn that has published facts answers when every node has acknowledged its bun
 the messages, so that each later request on that node sees the change.
 
 A bundle that is lost is noticed by the next poll. Then the node reads everything again: it does not ask for the bundle.
-So it does after the end of a node, whose last facts nobody may have, unless that node has said farewell with the number
-of its last bundle.
+It does the same when a node has ended, because the last facts of that node may be lost, unless the node has said
+farewell with the number of its last bundle.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from ..broadcast.publications import Publications
 from ..kernel import Origin, Record
 from ..kernel.codec import Codec
 from ..kernel.errors import describe
-from .lease_clock import LeaseClock
-from .peers import Peer
+from .peers import LeaseClock, Peer
 from .wire import Acknowledgement, Body, Bundle, Farewell, PeerPoll, PollAnswer, Sent
 
 T = TypeVar("T")

@@ -21,9 +21,8 @@ from ..kernel.codec import Codec, Unreadable
 from .bundles import Bundles, Memory
 from .commands import Commands
 from .counts import SharedCounts
-from .lease_clock import LeaseClock, lease_time
 from .membership import Member, Membership
-from .peers import Peer
+from .peers import LeaseClock, Peer, lease_time
 from .wire import (
     Acknowledgement,
     Body,

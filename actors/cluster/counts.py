@@ -1,4 +1,4 @@
-"""The counts of rate limits, which the nodes tell each other.
+"""The counts of rate limits and daily quotas, which the nodes tell each other.
 
 Each node counts what it does itself, and subtracts what the others have counted from the limit. So a client has the
 whole limit at the one node that it uses, and shares it among nodes as it uses them.
@@ -19,6 +19,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
+import trio
+from cachetools import TTLCache
+
+from ..memory.daily_quotas import COUNTED, DAY, MOST_A_DAY, DailyQuotas, Kind
+from ..rules.domains import registrable
+from .others import CountsOfNodes
 from .peers import Peer
 from .wire import Counts
 
@@ -149,7 +155,8 @@ class SharedCounts:
                 living = {peer.process for peer in self._peers()}
                 ended = {process: counts for process, counts in window.heard.items() if process not in living}
                 for process, counts in {"": window.told, **ended}.items():
-                    yield from [(process, rule, ends, subject, used) for subject, used in counts.items()]
+                    for subject, used in list(counts.items()):
+                        yield process, rule, ends, subject, used
 
     def _tell(self, entries: Iterable[tuple[str, str, int, str, int]]) -> None:
         """Send counts to all other nodes, in datagrams of a bounded size."""
@@ -160,3 +167,25 @@ class SharedCounts:
                 by_process.setdefault(process, {}).setdefault(rule, {}).setdefault(ends, {})[subject] = used
             for process, counts in by_process.items():
                 self._send(Counts(process, counts))
+
+
+class DailyQuotasOfNodes(DailyQuotas):
+    """The quotas of all nodes. Their days are those of UTC, which begin at the same time on each node."""
+
+    def __init__(self, counts: CountsOfNodes, now: Callable[[], datetime]) -> None:
+        super().__init__()
+        self._counts = counts
+        self._now = now
+        self._used: TTLCache[tuple[int, Kind, str], int] = TTLCache(COUNTED, DAY, timer=trio.current_time)
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    def take(self, kind: Kind, host: str, wanted: int = 1) -> int:
+        ends, domain, limit = int((self._now().timestamp() // DAY + 1) * DAY), registrable(host), MOST_A_DAY[kind]
+        rule, used = f"{kind} of a day", self._used.get((ends, kind, domain), 0)
+        granted = max(0, min(wanted, limit - used - self._counts.of_others(rule, ends, domain)))
+        if granted:
+            self._used[ends, kind, domain] = used + granted
+            self._counts.add(rule, limit, ends, domain, used + granted)
+        return granted

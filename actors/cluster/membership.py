@@ -24,8 +24,7 @@ from ...storage.engine import nodes
 from ...storage.engine.database import Connection, Database, Doubtful, Removed, Unavailable, lone_exception
 from ...storage.engine.nodes import UNREAD, ClusterRows, Joined, NodeRow, ShardRow
 from ...storage.engine.shards import SHARDS, Epochs, fair_share
-from .lease_clock import LeaseClock, lease_time
-from .peers import DRIFT
+from .peers import DRIFT, LeaseClock, lease_time
 
 T = TypeVar("T")
 
@@ -266,8 +265,7 @@ class Membership:
         return taken
 
     async def _leave(self, db: Connection) -> None:
-        if await nodes.leave(db, *self._own):
-            await _release_claims(db, self.member.number)
+        await take_out(db, *self._own, self.member.number)
 
     async def _apply(self, read: Awaitable[ClusterRows | None]) -> ClusterRows:
         """Read the rows of all nodes, and apply them. Only one task at a time reads."""
@@ -366,6 +364,12 @@ class Membership:
 
 def _member_of(row: NodeRow) -> Member:
     return Member(row.name, row.incarnation, row.number)
+
+
+async def take_out(db: Connection, name: str, incarnation: int, number: int) -> None:
+    """Delete the row of a node, if it has one. Its shards and its claims are free."""
+    if await nodes.leave(db, name, incarnation):
+        await _release_claims(db, number)
 
 
 async def _release_claims(db: Connection, number: int) -> None:

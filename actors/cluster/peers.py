@@ -4,12 +4,20 @@ A node may answer from memory only while it has applied all facts of every other
 again for the number of its last bundle (`PeerPoll`). An answer is valid for `VALID` seconds, counted from when the poll
 was sent: after a later bundle the other node waits for as long, unless this node acknowledges it. No clocks are
 compared, only intervals.
+
+These leases, and those of the members, are on a clock that also counts the time for which the machine was suspended.
+Trio's clock, CLOCK_MONOTONIC, stands still in that time on Linux: the leases would look fresh for a second after the
+machine has woken, and it would answer from a memory that has missed everything since. A virtual machine that its host
+has stopped can't know of the pause by any of its clocks.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from typing import TypeAlias
 
 from .wire import Bundle, Farewell
 
@@ -18,6 +26,16 @@ VALID = 1.0  # seconds
 DRIFT = 0.1
 # Seconds that a missing bundle may be late. Then it counts as lost, and everything is read again from rows.
 LATE = 0.5
+
+# The clock of leases: seconds since any moment in the past.
+LeaseClock: TypeAlias = Callable[[], float]
+
+# The systems that do not have CLOCK_BOOTTIME have no other clock that fits better.
+CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def lease_time() -> float:
+    return time.clock_gettime(CLOCK)
 
 
 @dataclass(eq=False)

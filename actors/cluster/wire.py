@@ -116,18 +116,13 @@ class Counts(msgspec.Struct, frozen=True, tag="counts"):
     counts: dict[str, dict[int, dict[str, int]]]
 
 
-Body = (
-    SentCommand
-    | SentAnswer
-    | SentError
-    | Withdrawal
-    | Bundle
-    | Acknowledgement
-    | Farewell
-    | PeerPoll
-    | PollAnswer
-    | Counts
+BodyOfAnySize = (
+    SentCommand | SentAnswer | SentError | Withdrawal | Bundle | Acknowledgement | Farewell | PeerPoll | PollAnswer
 )
+Body = BodyOfAnySize | Counts
+
+# Counts are told in smaller datagrams (`counts.py`). Larger ones would keep the event loop: they have many values.
+LARGEST_COUNTS = 1 << 18  # bytes
 
 
 class NodeDatagram(msgspec.Struct, frozen=True, array_like=True):
@@ -139,8 +134,18 @@ class NodeDatagram(msgspec.Struct, frozen=True, array_like=True):
     body: Body
 
 
+class LargeDatagram(msgspec.Struct, frozen=True, array_like=True):
+    """A datagram of more than `LARGEST_COUNTS`, as it is read."""
+
+    sender: int
+    to: int
+    id: int
+    body: BodyOfAnySize
+
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(NodeDatagram)
+_large_decoder = msgspec.msgpack.Decoder(LargeDatagram)
 
 
 def encode(datagram: NodeDatagram) -> bytes:
@@ -150,6 +155,9 @@ def encode(datagram: NodeDatagram) -> bytes:
 def decode(data: bytes) -> NodeDatagram:
     """Return the datagram. Raises Unreadable."""
     try:
-        return _decoder.decode(data)
+        if len(data) <= LARGEST_COUNTS:
+            return _decoder.decode(data)
+        large = _large_decoder.decode(data)
+        return NodeDatagram(large.sender, large.to, large.id, large.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(str(error)) from error

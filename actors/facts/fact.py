@@ -216,8 +216,9 @@ class Facts:
         self._rereading: list[Callable[[], Awaitable[None]]] = []
         self._loaders: dict[str, list[Callable[[], Awaitable[None]]]] = {}
         self._since: Changes | None = None  # of the facts that are being cached
-        # Commits whose facts are not published. If that has failed, with the actor that does so after its restart.
-        self._unpublished: dict[object, Address | None] = {}
+        self._publishing = 0  # the number of commits whose facts are being published
+        # The actors whose facts may be committed and unpublished, until they restart. None: facts outside of turns.
+        self._failed: set[Address | None] = set()
         self._unknown = 0  # ids up to this one may have been changed by facts that are lost
 
     def observe(self, kind: type[F], cache: Callable[[F], None]) -> None:
@@ -245,30 +246,28 @@ class Facts:
     def publishing(self, actor: Address | None = None) -> Generator[None]:
         """A context for a commit and the publication of its facts: `has_published_all` is False until its end.
 
-        If it fails, the other nodes may never get the facts. But nothing was committed if PostgreSQL was not there, or
-        if the transaction has refused.
+        If it fails, the other nodes may never get the facts. But nothing was committed if PostgreSQL was not there or
+        has refused the epoch, or if the transaction has refused.
         """
-        mark = object()
-        self._unpublished[mark] = None
+        self._publishing += 1
         try:
             yield
         except (Unavailable, Refused):
-            del self._unpublished[mark]
             raise
         except BaseException:
-            self._unpublished[mark] = actor
+            self._failed.add(actor)
             raise
-        del self._unpublished[mark]
+        finally:
+            self._publishing -= 1
 
     def published_again(self, actor: Address) -> None:
         """Note that an actor has restarted, and has published what makes up for the facts of its failed turns."""
-        for mark in [mark for mark, failed in self._unpublished.items() if failed == actor]:
-            del self._unpublished[mark]
+        self._failed.discard(actor)
 
     @property
     def has_published_all(self) -> bool:
         """True if the other nodes were sent all facts that this process has committed, or will find their promises."""
-        return not self._unpublished
+        return not self._publishing and not self._failed
 
     @property
     def changes(self) -> Changes:

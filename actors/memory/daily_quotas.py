@@ -1,7 +1,7 @@
 """The number of rows that servers of a registered domain may add here in a day: hostile servers can invent any number.
 
 When the quota of a domain is used up, its activities are still applied. Only their additional rows are left out. Quotas
-are counted in memory: a restart resets them, unless other nodes of a cluster know them (`cluster/quotas.py`). Names
+are counted in memory: a restart resets them, unless other nodes of a cluster know them (`cluster/counts.py`). Names
 below a registered domain cost its owner nothing, so all of them share its quota.
 """
 

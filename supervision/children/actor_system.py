@@ -115,7 +115,7 @@ class ActorSystem:
         if (counts := self.facts.others.counts) is None:
             return DailyQuotas()
         # Late: only a node of a cluster has other quotas.
-        from ...actors.cluster.quotas import DailyQuotasOfNodes
+        from ...actors.cluster.counts import DailyQuotasOfNodes
 
         return DailyQuotasOfNodes(counts, clock.now)
 

@@ -106,16 +106,14 @@ def remove(server: ChosenServer, name: str) -> None:
 
 
 async def _remove(db: Connection, here: Here, name: str) -> None:
-    from ...actors.cluster.membership import HIGHEST_ID
-    from ...storage import outbox
+    from ...actors.cluster.membership import take_out
     from ...storage.engine import nodes as rows
 
     node = _named([node for node, _ in await rows.find_all(db)], name)
     if node.beat is None:
         raise CommandRefused(f"{name} is a server that is alone: stop it instead.")
     await rows.end_connections(db, node.name, node.incarnation)
-    if await rows.leave(db, node.name, node.incarnation):
-        await outbox.release_of(db, node.number, HIGHEST_ID)
+    await take_out(db, node.name, node.incarnation, node.number)
 
 
 def _named(found: list[NodeRow], name: str) -> NodeRow:

@@ -79,7 +79,7 @@ def runs(process: int) -> bool:
 
 
 def is_free(port: int) -> bool:
-    """True if nobody listens. The last thread of a killed process may close its sockets after the first has ended."""
+    """True if the port can be bound. The sockets of a killed process stay open until its last thread has ended."""
     try:
         for listener in bind([("127.0.0.1", port), ("::1", port)]):
             listener.close()

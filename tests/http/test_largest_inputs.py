@@ -20,6 +20,7 @@ from troupe.http.server.stream_sockets import READ_AT_ONCE, READ_IN_A_TURN, Stre
 from troupe.http.views import threads
 
 from ..clients import Person, Stage
+from ..waiting import turns_of_others
 
 FULL = LARGEST_BODY // 4
 
@@ -63,23 +64,11 @@ async def test_a_large_form_is_decoded_in_a_thread(
 
 
 async def test_others_have_turns_while_a_large_page_is_rendered() -> None:
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await trio.lowlevel.checkpoint()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(count_turns)
-        await trio.lowlevel.checkpoint()
-        turns = 0
+    async with turns_of_others() as turns:
         assert len(await in_steps(b"x" * 20_000 for _ in range(20))) == 20
-        assert turns == 0  # an ordinary page needs none
+        assert turns.number == 0  # an ordinary page needs none
         assert len(await in_steps(bytes(BYTES_AT_ONCE) for _ in range(10))) == 10
-        assert turns >= 10
-        nursery.cancel_scope.cancel()
+        assert turns.number >= 10
 
 
 async def test_a_page_of_statuses_is_rendered_in_steps(

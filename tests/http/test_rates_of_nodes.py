@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from troupe.actors.cluster import counts as counting
-from troupe.actors.cluster import quotas
-from troupe.actors.cluster.counts import IN_A_DATAGRAM, MOST_AGAIN, ROUND, SharedCounts
+from troupe.actors.cluster import counts as shared_counts
+from troupe.actors.cluster.counts import IN_A_DATAGRAM, MOST_AGAIN, ROUND, DailyQuotasOfNodes, SharedCounts
 from troupe.actors.cluster.peers import Peer
-from troupe.actors.cluster.quotas import DailyQuotasOfNodes
 from troupe.actors.cluster.wire import Counts
 from troupe.actors.memory import daily_quotas
 from troupe.http.access import rates
@@ -345,7 +344,7 @@ class TestDailyQuotas:
         assert net.nodes[0].quotas.take("reports", "far.example", 1000) == 300
 
     async def test_domains_are_counted_in_bounded_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(quotas, "COUNTED", 3)
+        monkeypatch.setattr(shared_counts, "COUNTED", 3)
         node = Net(0, 0).nodes[0]
         for number in range(100):
             assert node.quotas.take("keys", f"host{number}.test") == 1

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from troupe.actors.broadcast.publications import Progress
 from troupe.actors.cluster.wire import (
+    LARGEST_COUNTS,
     Acknowledgement,
     Body,
     Bundle,
     Counts,
+    Farewell,
     NodeDatagram,
     PeerPoll,
     PollAnswer,
@@ -37,6 +39,7 @@ BODIES: list[Body] = [
     Counts("", {"address": {1795262700: {"192.0.2.7": 12}}}),
     Bundle(1, [b"one", b"two"], SENT, 3, PROGRESS),
     Acknowledgement(2),
+    Farewell(2, PROGRESS),
     PeerPoll(1.5),
     PollAnswer(1.5, 7, admits=True, progress=PROGRESS),
 ]
@@ -90,6 +93,12 @@ def test_a_deep_field_is_unreadable(opening: bytes) -> None:
 def test_a_large_datagram_is_read() -> None:
     large = NodeDatagram(1, 2, 3, Bundle(1, [b"x" * 1_000_000] * 10, SENT, 0, PROGRESS))
     assert decode(encode(large)) == large
+
+
+def test_counts_in_a_large_datagram_are_unreadable() -> None:
+    """A million of them would keep the event loop for 200 ms. Nodes tell a thousand at most."""
+    counts = {f"192.0.2.{number}": 1 for number in range(LARGEST_COUNTS // 10)}
+    assert not is_read(encode(NodeDatagram(1, 2, 3, Counts("", {"address": {1795262700: counts}}))))
 
 
 # Another version of the server

@@ -11,6 +11,7 @@ from troupe.actors.broadcast.publications import Publications
 from troupe.actors.kernel import NOWHERE, Address, Ids, SystemClock
 from troupe.actors.kernel.inspection import SLICE
 
+from ..waiting import turns_of_others
 from .acting import Do, Kernel, Player
 
 
@@ -28,19 +29,9 @@ async def wake(kernel: Kernel, number: int) -> list[Player]:
 
 async def test_other_tasks_run_while_thousands_of_actors_get_a_message(kernel: Kernel) -> None:
     players = await wake(kernel, 4 * SLICE)
-    rounds = 0
-
-    async def count() -> None:
-        nonlocal rounds
-        while True:
-            rounds += 1
-            await trio.lowlevel.checkpoint()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(count)
+    async with turns_of_others() as turns:
         await broadcast_of(kernel).to_all("player", Do(lambda player: player.done.append("told")), NOWHERE)
-        assert rounds >= 4
-        nursery.cancel_scope.cancel()
+        assert turns.number >= 4
     await wait_all_tasks_blocked()
     assert all(player.done == ["told"] for player in players)
 

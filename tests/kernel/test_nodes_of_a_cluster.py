@@ -11,9 +11,8 @@ import trio
 
 from troupe.actors.broadcast.publications import UNKNOWN, Publications
 from troupe.actors.cluster.cluster import POLL_EVERY, OtherNodes
-from troupe.actors.cluster.lease_clock import lease_time
 from troupe.actors.cluster.membership import Member, Membership
-from troupe.actors.cluster.peers import DRIFT, LATE, VALID
+from troupe.actors.cluster.peers import DRIFT, LATE, VALID, lease_time
 from troupe.actors.cluster.wire import (
     Acknowledgement,
     Body,

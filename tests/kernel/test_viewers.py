@@ -14,6 +14,8 @@ from troupe.storage import relations
 from troupe.storage.engine.database import Database
 from troupe.storage.relations import Relations
 
+from ..waiting import turns_of_others
+
 BLOCKING = Relation(None, False, True, False, None)
 
 
@@ -46,22 +48,12 @@ async def test_many_streams_are_read_with_few_queries_and_accounts_without_strea
     viewers = Viewers(cast("Database", rows), count(1).__next__)
     watched = {id: viewers.watch(id, Client()) for id in range(0, 4_000, 4)}
     others = [viewers._rules_of(id) for id in range(1, 4_000, 4)]  # pyright: ignore[reportPrivateUsage]
-    rounds = 0
-
-    async def go_on() -> None:
-        nonlocal rounds
-        while True:
-            rounds += 1
-            await trio.lowlevel.checkpoint()
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(go_on)
+    async with turns_of_others() as turns:
         await viewers.read_watched_again()
-        nursery.cancel_scope.cancel()
+        assert turns.number >= len(rows.reads)
     assert all(rules.perspective.blocking == {id + 1} for id, rules in watched.items())
     assert not any(rules.perspective.blocking for rules in others)
     assert len(rows.reads) == 2 * len(watched) / READ_AT_ONCE
-    assert rounds >= len(rows.reads)
 
 
 async def test_facts_that_come_during_the_query_count() -> None:

@@ -125,7 +125,7 @@ async def test_what_can_not_be_sent_is_dropped_and_reported(tmp_path: Path) -> N
             await second.until_received(("n1", b"small"))
             assert first.log.errors("bus.dropped") == [
                 "1 messages of this node: larger than max_payload of the broker, which allows no headers: raise it; "
-                "1 messages of this node: larger than 16777216 bytes"
+                f"1 messages of this node: larger than {LARGEST_DATAGRAM} bytes"
             ]
 
 

@@ -17,7 +17,7 @@ import msgspec
 LONGEST_LINE = 64 * 1024
 # The largest payload that is handed on, with its headers. Nodes split what is larger (`parts.py`).
 LARGEST_PAYLOAD = 1 << 20
-# Servers take no more than 64 MiB, whatever `max_payload` says. A larger number is no size of a payload.
+# The largest `max_payload` that nats-server accepts. A larger size in a line is an error of the protocol.
 LARGEST_SIZE = 1 << 26
 LONGEST_NUMBER = 9  # digits, which `int` reads at once
 

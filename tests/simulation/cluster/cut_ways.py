@@ -15,7 +15,7 @@ from troupe.supervision.testing.stage.patience import insist as insist_at_actor
 from .hiding import HOME
 from .requests import Fields, Get, has_published, insist, send
 
-CROWD = 24  # people, of whom some are owned by each node
+CROWD = 24  # accounts: each node owns some of them
 POSTS = 10
 BETWEEN = (0.2, 0.5)  # seconds between two posts
 CUT_FOR = 4.0  # seconds
